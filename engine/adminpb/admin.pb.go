@@ -1262,8 +1262,11 @@ type ListTasksRequest struct {
 	// READY, DELAYED, LEASED or DEAD.
 	State queuepb.TaskState `protobuf:"varint,3,opt,name=state,proto3,enum=prony.queue.v1.TaskState" json:"state,omitempty"`
 	// 1 to 1,000; 0 means 100.
-	PageSize      uint32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize  uint32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only tasks whose header "kind" has this value; empty means all tasks. The server reads a bounded
+	// number of tasks for a page, so a page may contain few tasks, or none, and still have a next page.
+	Kind          string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1329,6 +1332,13 @@ func (x *ListTasksRequest) GetPageSize() uint32 {
 func (x *ListTasksRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListTasksRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
 	}
 	return ""
 }
@@ -1628,8 +1638,10 @@ type DeadFilter struct {
 	// Only tasks whose last error contains this text.
 	ErrorContains string `protobuf:"bytes,2,opt,name=error_contains,json=errorContains,proto3" json:"error_contains,omitempty"`
 	// Only tasks that died in the interval [died_from_ms, died_before_ms).
-	DiedFromMs    int64 `protobuf:"varint,3,opt,name=died_from_ms,json=diedFromMs,proto3" json:"died_from_ms,omitempty"`
-	DiedBeforeMs  int64 `protobuf:"varint,4,opt,name=died_before_ms,json=diedBeforeMs,proto3" json:"died_before_ms,omitempty"`
+	DiedFromMs   int64 `protobuf:"varint,3,opt,name=died_from_ms,json=diedFromMs,proto3" json:"died_from_ms,omitempty"`
+	DiedBeforeMs int64 `protobuf:"varint,4,opt,name=died_before_ms,json=diedBeforeMs,proto3" json:"died_before_ms,omitempty"`
+	// Only tasks whose header "kind" has this value.
+	Kind          string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1690,6 +1702,13 @@ func (x *DeadFilter) GetDiedBeforeMs() int64 {
 		return x.DiedBeforeMs
 	}
 	return 0
+}
+
+func (x *DeadFilter) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
 }
 
 type ListDeadRequest struct {
@@ -4334,14 +4353,15 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x14\n" +
 	"\x05force\x18\x03 \x01(\bR\x05force\"/\n" +
 	"\x13DeleteQueueResponse\x12\x18\n" +
-	"\aremoved\x18\x01 \x01(\x04R\aremoved\"\xad\x01\n" +
+	"\aremoved\x18\x01 \x01(\x04R\aremoved\"\xc1\x01\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12/\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x19.prony.queue.v1.TaskStateR\x05state\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"g\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x12\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\"g\n" +
 	"\x11ListTasksResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\">\n" +
@@ -4360,14 +4380,15 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"died_at_ms\x18\x02 \x01(\x03R\bdiedAtMs\x123\n" +
 	"\x06reason\x18\x03 \x01(\x0e2\x1b.prony.admin.v1.DeathReasonR\x06reason\x123\n" +
-	"\battempts\x18\x04 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xb0\x01\n" +
+	"\battempts\x18\x04 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xc4\x01\n" +
 	"\n" +
 	"DeadFilter\x123\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1b.prony.admin.v1.DeathReasonR\x06reason\x12%\n" +
 	"\x0eerror_contains\x18\x02 \x01(\tR\rerrorContains\x12 \n" +
 	"\fdied_from_ms\x18\x03 \x01(\x03R\n" +
 	"diedFromMs\x12$\n" +
-	"\x0edied_before_ms\x18\x04 \x01(\x03R\fdiedBeforeMs\"\xaf\x01\n" +
+	"\x0edied_before_ms\x18\x04 \x01(\x03R\fdiedBeforeMs\x12\x12\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\"\xaf\x01\n" +
 	"\x0fListDeadRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x122\n" +

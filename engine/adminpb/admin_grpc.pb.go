@@ -81,7 +81,8 @@ type AdminServiceClient interface {
 	// ListTasks returns a queue's tasks in one state, page by page.
 	ListTasks(ctx context.Context, in *ListTasksRequest, opts ...grpc.CallOption) (*ListTasksResponse, error)
 	// CancelTasks removes tasks that are not done, in whatever state. It ends the lease of a leased
-	// task: settling that lease fails with STALE_TOKEN.
+	// task: settling or extending that lease fails with CANCELLED, and the Work stream that holds the
+	// lease receives the cancellation. DeleteQueue with force does the same to its leased tasks.
 	CancelTasks(ctx context.Context, in *CancelTasksRequest, opts ...grpc.CallOption) (*CancelTasksResponse, error)
 	// ListDead returns a queue's dead letters with the history of their attempts, page by page.
 	ListDead(ctx context.Context, in *ListDeadRequest, opts ...grpc.CallOption) (*ListDeadResponse, error)
@@ -426,7 +427,8 @@ type AdminServiceServer interface {
 	// ListTasks returns a queue's tasks in one state, page by page.
 	ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error)
 	// CancelTasks removes tasks that are not done, in whatever state. It ends the lease of a leased
-	// task: settling that lease fails with STALE_TOKEN.
+	// task: settling or extending that lease fails with CANCELLED, and the Work stream that holds the
+	// lease receives the cancellation. DeleteQueue with force does the same to its leased tasks.
 	CancelTasks(context.Context, *CancelTasksRequest) (*CancelTasksResponse, error)
 	// ListDead returns a queue's dead letters with the history of their attempts, page by page.
 	ListDead(context.Context, *ListDeadRequest) (*ListDeadResponse, error)

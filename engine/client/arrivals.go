@@ -53,21 +53,24 @@ func (a *arrivals) put(tasks []*queuepb.Task) bool {
 	return fits
 }
 
-// drop removes tasks whose leases expired before Receive returned them. It returns the number of
+// drop removes tasks whose leases ended before Receive returned them. It returns the leases of the
 // removed tasks.
-func (a *arrivals) drop(expired map[leaseKey]struct{}) int {
+func (a *arrivals) drop(over map[leaseKey]struct{}) (dropped []leaseKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	waiting := len(a.tasks) - a.taken
 	kept := slices.DeleteFunc(a.tasks[a.taken:], func(t *queuepb.Task) bool {
-		_, over := expired[leaseKey{t.GetId(), t.GetToken()}]
-		return over
+		k := leaseKey{t.GetId(), t.GetToken()}
+		if _, ended := over[k]; !ended {
+			return false
+		}
+		dropped = append(dropped, k)
+		return true
 	})
 	a.tasks = a.tasks[:a.taken+len(kept)]
 	if len(kept) == 0 {
 		a.tasks, a.taken = a.tasks[:0], 0
 	}
-	return waiting - len(kept)
+	return dropped
 }
 
 // pop returns the next task, if any. The caller must hold mu.

@@ -287,6 +287,7 @@ func TestErrorsMatchTheirCodes(t *testing.T) {
 		queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT:   ErrInvalidArgument,
 		queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:          ErrNotFound,
 		queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN:        ErrStaleToken,
+		queuepb.ErrorCode_ERROR_CODE_CANCELLED:          ErrCancelled,
 		queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED: ErrOverloaded,
 		queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:        ErrUnavailable,
 		queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:    ErrUnknownOutcome,
@@ -299,7 +300,8 @@ func TestErrorsMatchTheirCodes(t *testing.T) {
 			assert.Equal(t, "disk", refused.Reason)
 		}
 		for c, sentinel := range sentinels {
-			if c == queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE && queuepb.ErrorCode(code) == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER {
+			if c == queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE && queuepb.ErrorCode(code) == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER ||
+				c == queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN && queuepb.ErrorCode(code) == queuepb.ErrorCode_ERROR_CODE_CANCELLED {
 				assert.ErrorIs(t, err, sentinel)
 				continue
 			}

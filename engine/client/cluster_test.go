@@ -54,7 +54,8 @@ type storedTask struct {
 	shard     int
 	token     uint64 // of its lease; 0: the task is ready
 	completed int
-	times     int // the number of leases
+	times     int  // the number of leases
+	cancelled bool // during its last lease
 }
 
 // fault is the fault of a frame.
@@ -559,6 +560,8 @@ func (n *clusterNode) settle(s *queuepb.Settlement, forwarded bool) *queuepb.Ite
 		return &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, Message: "no such task"}
 	case c.leaders[t.shard] < 0 || c.leaders[t.shard] != n.index && !forwarded:
 		return &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "another node leads", Leader: c.addressOf(c.leaders[t.shard])}
+	case t.cancelled:
+		return &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_CANCELLED, Message: "the task was cancelled"}
 	case t.token != s.GetToken() || t.completed > 0:
 		return &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, Message: "the lease has ended"}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // These are the errors of calls and sessions. Test for them with errors.Is. An Error matches one of
-// the first five.
+// the first six, or both ErrCancelled and ErrStaleToken.
 var (
 	// ErrInvalidArgument means that the server or the client refuses the value of a field.
 	// Error.Field names the field.
@@ -20,6 +20,11 @@ var (
 	// ErrStaleToken means that the lease has ended: it has expired, or the task was already
 	// settled.
 	ErrStaleToken = errors.New("stale token")
+	// ErrCancelled means that the task was cancelled while its lease was current, and that no
+	// settlement of this lease has taken effect. The server forgets this after a while, at a restart
+	// and when another node leads, and then returns ErrStaleToken. An error that matches
+	// ErrCancelled also matches ErrStaleToken.
+	ErrCancelled = errors.New("the task was cancelled")
 	// ErrOverloaded means that the server has no room, or that a quota of the tenant is used up.
 	// Error.RetryAfter is the delay before a retry.
 	ErrOverloaded = errors.New("overloaded")
@@ -65,6 +70,8 @@ func (e *Error) Is(target error) bool {
 		return target == ErrNotFound
 	case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN:
 		return target == ErrStaleToken
+	case queuepb.ErrorCode_ERROR_CODE_CANCELLED:
+		return target == ErrCancelled || target == ErrStaleToken
 	case queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED:
 		return target == ErrOverloaded
 	case queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:

@@ -45,8 +45,8 @@ const endedMin = 1_024
 // counters.
 type expiry struct {
 	began time.Time
-	// drop removes expired tasks that wait for Receive, and returns the number of removed tasks.
-	drop func(expired map[leaseKey]struct{}) int
+	// drop removes tasks that wait for Receive, and returns the leases of the removed tasks.
+	drop func(over map[leaseKey]struct{}) []leaseKey
 
 	timer   *time.Timer
 	due     time.Duration // time at which the timer fires; 0 if it is not set
@@ -79,7 +79,7 @@ func (e *endedLeases) add(k leaseKey, max int) {
 		e.order[e.next] = k
 		e.next = (e.next + 1) % max
 	}
-	e.set.put(k.id, k.token, nil, 0)
+	e.set.put(lease{id: k.id, token: k.token})
 }
 
 func (x *expiry) now() time.Duration { return time.Since(x.began) }
@@ -128,28 +128,28 @@ func (s *slots) sweep() {
 	if len(expired) > 0 {
 		// Drop the tasks before their slots become free, since the server may fill free slots
 		// immediately.
-		unreceived = x.drop(expired)
+		unreceived = len(x.drop(expired))
 	}
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
-	count := 0
+	count, freed := 0, false
 	for k := range expired {
 		// The lease may have been settled or extended after the search above.
 		if i := s.leases.find(k.id, k.token); i >= 0 && s.leases.entries[i].over(now) {
+			cancelled := s.leases.entries[i].cancelled
 			s.freeLease(k.id, k.token)
+			freed = true
+			if cancelled { // its lease did not expire
+				continue
+			}
 			x.ended.add(k, max(endedMin, int(s.total)))
 			count++
 		}
 	}
 	x.expired.Add(uint64(count))
 	x.unreceived.Add(uint64(unreceived))
-	if count > 0 {
-		s.distribute()
-		for _, l := range s.links { // send the credits even if no settlement follows
-			if l.freed.Load() > 0 {
-				l.batcher.flush()
-			}
-		}
+	if freed {
+		s.grantSpare()
 	}
 	next := time.Duration(0)
 	for i := range s.leases.entries {
@@ -173,7 +173,7 @@ func (s *slots) stopExpiry() {
 // tooLate wraps a refusal as ErrLeaseExpired if the session knows that the lease had expired. The
 // caller must hold the mutex.
 func (s *slots) tooLate(t *queuepb.Task, err error) error {
-	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) || errors.Is(err, ErrLeaseExpired) {
+	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) || errors.Is(err, ErrLeaseExpired) || errors.Is(err, ErrCancelled) {
 		return err
 	}
 	i := s.leases.find(t.GetId(), t.GetToken())

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -26,11 +27,13 @@ type expiryServer struct {
 	pushed  uint64
 	ends    map[uint64]int64 // by token: when an open lease ends, by the server's clock
 	held    []*queuepb.Task  // tasks that handlers have received and not settled
+	// cancelled has the tokens of cancelled leases; false if the task was not received before.
+	cancelled map[uint64]bool
 }
 
 func newExpiryServer(r *rapid.T, total int) *expiryServer {
 	s := &expiryServer{
-		r: r, ends: map[uint64]int64{}, link: acted(), tasks: &arrivals{max: total}, slots: &slots{total: int32(total), spare: int32(total)},
+		r: r, ends: map[uint64]int64{}, cancelled: map[uint64]bool{}, link: acted(), tasks: &arrivals{max: total}, slots: &slots{total: int32(total), spare: int32(total), reports: true},
 		ahead:   time.Duration(rapid.IntRange(-3_600, 3_600).Draw(r, "seconds ahead")) * time.Second,
 		latency: time.Duration(rapid.IntRange(0, 50).Draw(r, "latency ms")) * time.Millisecond,
 	}
@@ -91,6 +94,13 @@ func (s *expiryServer) settle() {
 		s.held = append(s.held[:i:i], s.held[i+1:]...)
 	}
 	c := &call[*queuepb.Task]{items: []*queuepb.Task{t}, how: how}
+	if _, cancelled := s.cancelled[t.GetToken()]; cancelled {
+		c.errs = []error{&Error{Code: queuepb.ErrorCode_ERROR_CODE_CANCELLED}}
+		s.slots.settled([]*call[*queuepb.Task]{c})
+		require.ErrorIs(s.r, c.errs[0], ErrCancelled)
+		require.NotErrorIs(s.r, c.errs[0], ErrLeaseExpired)
+		return
+	}
 	overMs := s.nowMs() - s.ends[t.GetToken()]
 	switch {
 	case overMs >= 0:
@@ -113,6 +123,35 @@ func (s *expiryServer) settle() {
 	}
 }
 
+// cancel cancels the task of an open lease, and reports it twice, together with an unknown lease.
+func (s *expiryServer) cancel() {
+	var open []uint64
+	for token, ends := range s.ends {
+		if ends > s.nowMs() {
+			open = append(open, token)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	slices.Sort(open)
+	token := rapid.SampledFrom(open).Draw(s.r, "cancelled")
+	delete(s.ends, token)
+	i := slices.IndexFunc(s.held, func(t *queuepb.Task) bool { return t.GetToken() == token })
+	s.cancelled[token] = i >= 0
+	before := s.slots.expiry.expired.Load()
+	leases := []*queuepb.CancelledLease{{Id: "?", Token: token}, {Id: strconv.FormatUint(token, 10), Token: token}}
+	report := s.slots.cancelled(leases)
+	if i >= 0 {
+		require.Len(s.r, report, 1)
+		require.Same(s.r, s.held[i], report[0])
+	} else {
+		require.Empty(s.r, report)
+	}
+	require.Empty(s.r, s.slots.cancelled(leases), "it is reported once")
+	require.Equal(s.r, before, s.slots.expiry.expired.Load(), "its lease did not expire")
+}
+
 func (s *expiryServer) check() {
 	s.slots.check(s.r, int(s.slots.total))
 	s.slots.leases.mu.Lock()
@@ -129,23 +168,30 @@ func (s *expiryServer) check() {
 			require.False(s.r, held, "the lease %d ended %v ago", token, over)
 		}
 	}
+	for token, received := range s.cancelled {
+		i := s.slots.leases.find(strconv.FormatUint(token, 10), token)
+		require.False(s.r, i >= 0 && !received, "the slot of the unreceived task %d is free", token)
+	}
 	require.LessOrEqual(s.r, open+s.credits, int(s.slots.total), "open leases and credits")
 }
 
 // The client ends leases that are never settled: never before the server does, and soon after,
 // whatever the clocks show. It then grants their slots again, Receive does not return their tasks,
-// and a late settlement fails with ErrLeaseExpired.
+// and a late settlement fails with ErrLeaseExpired. A cancelled lease does not count as expired.
 func TestHeldLeasesExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(struct{ rapid.TB }{t}, func(r *rapid.T) {
 			s := newExpiryServer(r, rapid.IntRange(1, 8).Draw(r, "slots"))
 			defer s.slots.stopExpiry()
 			for range rapid.IntRange(1, 40).Draw(r, "steps") {
-				switch rapid.IntRange(0, 3).Draw(r, "step") {
+				switch rapid.IntRange(0, 4).Draw(r, "step") {
+				case 4:
+					s.cancel()
 				case 0:
 					s.push()
 				case 1:
 					if task, ok := s.tasks.tryReceive(); ok {
+						require.NotContains(r, s.cancelled, task.GetToken())
 						s.held = append(s.held, task)
 					}
 				case 2:
@@ -167,6 +213,38 @@ func TestHeldLeasesExpire(t *testing.T) {
 			s.grant(s.slots.expiry.expired.Load() == settled)
 			require.EqualValues(r, s.slots.total, s.credits, "all slots are granted")
 		})
+	})
+}
+
+// A cancelled lease that nobody settles gives its slot back when it expires, and does not count as
+// expired: the server does not deliver the task again.
+func TestACancelledLeaseDoesNotCountAsExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tasks := &arrivals{max: 2}
+		s := &slots{total: 2, spare: 2, reports: true}
+		s.expiry.began, s.expiry.drop = time.Now(), tasks.drop
+		l := acted()
+		l.slots = s
+		s.admit(l, 2)
+		defer s.stopExpiry()
+		held := []*queuepb.Task{{Id: "1", Token: 1, LeaseExpiresAtMs: 11}, {Id: "2", Token: 2, LeaseExpiresAtMs: 11}}
+		s.arrived(l, held, 1)
+		require.Len(t, s.cancelled([]*queuepb.CancelledLease{{Id: "1", Token: 1}, {Id: "2", Token: 2}}), 2)
+		time.Sleep(sweepEvery / 2) // the leases have expired, and the sweep is not due
+		c := &call[*queuepb.Task]{
+			items: held[:1], how: settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE},
+			errs: []error{&Error{Code: queuepb.ErrorCode_ERROR_CODE_CANCELLED}},
+		}
+		s.settled([]*call[*queuepb.Task]{c})
+		require.ErrorIs(t, c.errs[0], ErrCancelled)
+		require.NotErrorIs(t, c.errs[0], ErrLeaseExpired)
+		require.EqualValues(t, 1, l.freed.Load())
+		time.Sleep(sweepEvery)
+		synctest.Wait()
+		assert.Zero(t, s.leases.count)
+		assert.EqualValues(t, 2, l.freed.Load(), "the slot of the task that was not settled")
+		assert.Zero(t, s.expiry.expired.Load())
+		assert.Zero(t, s.expiry.ended.set.count)
 	})
 }
 

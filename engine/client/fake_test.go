@@ -50,6 +50,27 @@ func realServer(t *testing.T, options ...grpc.DialOption) (*client.Client, func(
 	return dial(t, n.Addresses()[0], options...), stop
 }
 
+// realServerWithAdmin returns a client of a node, and a client of its admin service.
+func realServerWithAdmin(t *testing.T) (*client.Client, *client.Admin) {
+	t.Helper()
+	n, err := node.Open(node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, n.Shutdown(ctx))
+	})
+	return dial(t, n.Addresses()[0]), dialAdmin(t, n)
+}
+
+func dialAdmin(t *testing.T, n *node.Node) *client.Admin {
+	t.Helper()
+	a, err := client.DialAdmin(n.Admin())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	return a
+}
+
 type (
 	produceServer = grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
 	workServer    = grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]

@@ -232,6 +232,24 @@ func TestARepeatedExtensionIsNoEnd(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
+// TestARepeatedSettlementOfACancelledTaskIsRefused checks that the outcome is not unknown: if the
+// first try had settled the task, the task could not have been cancelled during that lease.
+func TestARepeatedSettlementOfACancelledTaskIsRefused(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 1)
+	c.add(1)
+	w, err := c.client(t, nil, hasty).Worker(ctx, WorkerConfig{Queues: []string{"q"}, Slots: 1})
+	require.NoError(t, err)
+	task, err := w.Receive(ctx)
+	require.NoError(t, err)
+	c.change(func() { c.stored[0].cancelled = true })
+	c.once(lostFrame, true)
+	err = w.Complete(ctx, task)
+	require.ErrorIs(t, err, ErrCancelled)
+	require.NotErrorIs(t, err, ErrUnknownOutcome)
+	require.NoError(t, w.Close(ctx))
+}
+
 // TestBatchesGoToAllThatLead checks that batches go to the leaders in turn, and that tasks of
 // shards led elsewhere are sent there.
 func TestBatchesGoToAllThatLead(t *testing.T) {

@@ -3,6 +3,8 @@ package client
 import (
 	"sync"
 	"time"
+
+	"github.com/pronybench/prony/engine/queuepb"
 )
 
 // leaseSet is the set of leases that occupy a worker's slots. It stores the link of each lease,
@@ -16,11 +18,13 @@ type leaseSet struct {
 }
 
 type lease struct {
-	id    string
-	token uint64
-	used  bool
-	from  *workLink
-	until time.Duration // end of the lease, by the session's clock; 0 if unknown
+	id        string
+	token     uint64
+	used      bool
+	cancelled bool // the server has reported that the task was cancelled
+	from      *workLink
+	until     time.Duration // end of the lease, by the session's clock; 0 if unknown
+	task      *queuepb.Task // the task, if its cancellation must be reported
 }
 
 func (l *lease) over(now time.Duration) bool { return l.used && l.until != 0 && l.until <= now }
@@ -37,13 +41,13 @@ func (h *leaseSet) slot(id string, token uint64) int {
 	return int(x >> 33 & uint64(len(h.entries)-1))
 }
 
-// put adds a lease that came from a link. It returns true if the lease is new. The caller must hold
-// mu.
-func (h *leaseSet) put(id string, token uint64, from *workLink, until time.Duration) bool {
+// put adds a lease. It returns true if the lease is new. The caller must hold mu.
+func (h *leaseSet) put(l lease) bool {
 	if 2*(h.count+1) > len(h.entries) {
 		h.grow()
 	}
-	return h.insert(lease{id, token, true, from, until})
+	l.used = true
+	return h.insert(l)
 }
 
 func (h *leaseSet) grow() {

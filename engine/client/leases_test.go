@@ -21,7 +21,7 @@ func TestHeldIsASet(t *testing.T) {
 		for range rapid.IntRange(1, 400).Draw(r, "steps") {
 			k := key{rapid.SampledFrom(ids).Draw(r, "id"), rapid.Uint64Range(0, 30).Draw(r, "token")}
 			if rapid.IntRange(0, 2).Draw(r, "action") > 0 {
-				require.Equal(r, !model[k], h.put(k.id, k.token, nil, 0))
+				require.Equal(r, !model[k], h.put(lease{id: k.id, token: k.token}))
 				model[k] = true
 			} else {
 				_, was := h.remove(k.id, k.token)
@@ -45,9 +45,9 @@ func TestHeldIsASet(t *testing.T) {
 func TestShardsMayGiveTheSameToken(t *testing.T) {
 	var h leaseSet
 	a, b := &workLink{}, &workLink{}
-	assert.True(t, h.put("a", 1, a, 0))
-	assert.True(t, h.put("b", 1, b, 0))
-	assert.False(t, h.put("a", 1, b, 0))
+	assert.True(t, h.put(lease{id: "a", token: 1, from: a}))
+	assert.True(t, h.put(lease{id: "b", token: 1, from: b}))
+	assert.False(t, h.put(lease{id: "a", token: 1, from: b}))
 	assert.Same(t, a, h.origin("a", 1))
 	from, was := h.remove("a", 1)
 	assert.True(t, was)

@@ -23,7 +23,7 @@ func TestProducerStoresTasks(t *testing.T) {
 	require.NoError(t, err)
 	id, err := p.Enqueue(ctx, client.Task{Queue: "q", Priority: 3, Payload: []byte("x"), MaxAttempts: 4, Lease: time.Hour})
 	require.NoError(t, err)
-	late, err := p.Enqueue(ctx, client.Task{Queue: "q", Delay: time.Hour})
+	late, err := p.Enqueue(ctx, client.Task{Queue: "q", Delay: time.Hour, Headers: map[string]string{"kind": "late", "trace": "7f3a"}})
 	require.NoError(t, err)
 	require.NoError(t, p.Close(ctx))
 
@@ -39,6 +39,34 @@ func TestProducerStoresTasks(t *testing.T) {
 	got, err := c.API().GetTask(ctx, &queuepb.GetTaskRequest{Tenant: "tenant", Id: late})
 	require.NoError(t, err)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_DELAYED, got.GetTask().GetState())
+	assert.Equal(t, map[string]string{"kind": "late", "trace": "7f3a"}, got.GetTask().GetHeaders())
+	assert.Empty(t, task.GetHeaders())
+}
+
+// Headers reach a worker in either kind of session. Those of one task are not those of the next task
+// in its frame.
+func TestHeadersReachTheWorker(t *testing.T) {
+	ctx := bounded(t)
+	c, _ := realServer(t)
+	p, err := c.Producer(ctx, "")
+	require.NoError(t, err)
+	_, errs, err := p.EnqueueBatch(ctx, []client.Task{
+		{Queue: "q", Payload: []byte("0"), Headers: map[string]string{"kind": "mail", "empty": ""}},
+		{Queue: "q", Payload: []byte("1")},
+		{Queue: "q", Payload: []byte("2"), Headers: map[string]string{"kind": "report \xff"}},
+	})
+	require.NoError(t, err)
+	require.Nil(t, errs)
+	w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: 3})
+	require.NoError(t, err)
+	for i, want := range []map[string]string{{"kind": "mail", "empty": ""}, nil, {"kind": "report \uFFFD"}} {
+		task, err := w.Receive(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, want, task.GetHeaders())
+		assert.Equal(t, fmt.Sprint(i), string(task.GetPayload()))
+	}
+	require.NoError(t, w.Close(ctx))
+	require.NoError(t, p.Close(ctx))
 }
 
 func TestARefusedTaskLeavesTheProducerAlive(t *testing.T) {
@@ -52,6 +80,7 @@ func TestARefusedTaskLeavesTheProducerAlive(t *testing.T) {
 		"payload":  {Queue: "q", Payload: bytes.Repeat([]byte("x"), 1<<20+1)},
 		"delay_ms": {Queue: "q", Delay: -time.Second},
 		"lease_ms": {Queue: "q", Lease: 25 * time.Hour},
+		"headers":  {Queue: "q", Headers: map[string]string{"kind\xff": "v"}},
 	} {
 		_, err = p.Enqueue(ctx, task)
 		require.ErrorIs(t, err, client.ErrInvalidArgument)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -36,49 +37,69 @@ func freePorts(t *testing.T, n int) (addresses []string) {
 	return addresses
 }
 
+// realCluster is a cluster of nodes of this process.
+type realCluster struct {
+	*testing.T
+
+	dirs, certs, addresses []string
+	peers                  map[string]string
+	shards                 int
+	election               time.Duration
+	running                []*node.Node
+}
+
+func openRealCluster(t *testing.T, nodes, shards int, election time.Duration) *realCluster {
+	t.Helper()
+	ports := freePorts(t, 2*nodes)
+	r := &realCluster{T: t, addresses: ports[:nodes], peers: map[string]string{}, shards: shards, election: election, running: make([]*node.Node, nodes)}
+	for i := range nodes {
+		r.peers[fmt.Sprint("n", i)] = ports[nodes+i]
+	}
+	for i := range nodes {
+		r.dirs, r.certs = append(r.dirs, t.TempDir()), append(r.certs, certstest.Dir(t, fmt.Sprint("n", i)))
+		r.start(i)
+	}
+	t.Cleanup(func() {
+		over, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		for _, n := range r.running {
+			assert.NoError(t, n.Shutdown(over))
+		}
+	})
+	return r
+}
+
+func (r *realCluster) start(i int) {
+	r.Helper()
+	id := fmt.Sprint("n", i)
+	require.Eventually(r, func() bool {
+		n, err := node.Open(node.Config{
+			DataDir: r.dirs[i], Listen: []string{r.addresses[i]}, Admin: "127.0.0.1:0", Durability: storage.None, Shards: r.shards, Insecure: true,
+			Cluster: cluster.Config{Node: id, Listen: r.peers[id], CertsDir: r.certs[i], Peers: r.peers, ElectionTimeout: r.election},
+		})
+		if err != nil && strings.Contains(err.Error(), "address already in use") {
+			return false // another process's outgoing connection uses the port for a moment
+		}
+		require.NoError(r, err)
+		r.running[i] = n
+		return true
+	}, patience, 10*time.Millisecond)
+}
+
+// client returns a client of all nodes.
+func (r *realCluster) client(options ...grpc.DialOption) *client.Client {
+	r.Helper()
+	return dial(r.T, strings.Join(r.addresses, ","), options...)
+}
+
 // TestARollingRestartFailsNoCall restarts each node of a real cluster in order while producers and
 // workers run: no call fails, and each task is completed once.
 func TestARollingRestartFailsNoCall(t *testing.T) {
 	const nodes, shards, callers = 3, 2, 8
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
-	ports := freePorts(t, 2*nodes)
-	peers := map[string]string{}
-	for i := range nodes {
-		peers[fmt.Sprint("n", i)] = ports[nodes+i]
-	}
-	dirs, certs := make([]string, nodes), make([]string, nodes)
-	running := make([]*node.Node, nodes)
-	start := func(i int) {
-		id := fmt.Sprint("n", i)
-		require.Eventually(t, func() bool {
-			n, err := node.Open(node.Config{
-				DataDir: dirs[i], Listen: []string{ports[i]}, Durability: storage.None, Shards: shards, Insecure: true,
-				Cluster: cluster.Config{Node: id, Listen: ports[nodes+i], CertsDir: certs[i], Peers: peers, ElectionTimeout: cluster.ElectionTimeoutMin},
-			})
-			if err != nil && strings.Contains(err.Error(), "address already in use") {
-				return false // another process's outgoing connection uses the port for a moment
-			}
-			require.NoError(t, err)
-			running[i] = n
-			return true
-		}, patience, 10*time.Millisecond)
-	}
-	for i := range nodes {
-		dirs[i], certs[i] = t.TempDir(), certstest.Dir(t, fmt.Sprint("n", i))
-		start(i)
-	}
-	t.Cleanup(func() {
-		over, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		for _, n := range running {
-			assert.NoError(t, n.Shutdown(over))
-		}
-	})
-
-	c, err := client.Dial(strings.Join(ports[:nodes], ","), client.WithIdempotency())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	r := openRealCluster(t, nodes, shards, cluster.ElectionTimeoutMin)
+	c := r.client(client.WithIdempotency())
 	p, err := c.Producer(ctx, "")
 	require.NoError(t, err)
 	w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: 4 * callers, Lease: 5 * time.Second})
@@ -146,7 +167,7 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 			select {
 			case <-progress:
 			case <-ctx.Done():
-				for _, n := range running {
+				for _, n := range r.running {
 					own := dial(t, n.Addresses()[0])
 					routes, err := own.API().GetRoutes(context.Background(), &queuepb.GetRoutesRequest{})
 					t.Log(n.NodeID(), n.Addresses(), routes, err)
@@ -157,9 +178,9 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 	}
 	for i := range nodes {
 		advance(300)
-		require.NoError(t, running[i].Shutdown(ctx))
+		require.NoError(t, r.running[i].Shutdown(ctx))
 		advance(300)
-		start(i)
+		r.start(i)
 	}
 	advance(300)
 	stop.Store(true)

@@ -139,10 +139,11 @@ func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 }
 
 // repeated converts the error of a repeated settlement. If the lease has ended, the outcome is
-// unknown: either an earlier try has settled the task, or the lease has expired. Do not call
-// repeated for extensions, since an extension does not end the lease.
+// unknown: either an earlier try has settled the task, or the lease has expired. If the task was
+// cancelled during the lease, no try has settled it. Do not call repeated for extensions, since an
+// extension does not end the lease.
 func (s *settlement) repeated(err error) error {
-	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) {
+	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) || errors.Is(err, ErrCancelled) {
 		return err
 	}
 	return &ambiguousError{fmt.Errorf("an earlier try has settled the task, or the lease has ended: %s", err.Error())}

@@ -38,6 +38,8 @@ func (l *workLink) leave() {
 type slots struct {
 	leases leaseSet
 	expiry expiry
+	// reports is true if the tasks of cancelled leases must be reported.
+	reports bool
 
 	total int32
 	spare int32
@@ -88,7 +90,11 @@ func (s *slots) arrived(l *workLink, tasks []*queuepb.Task, serverMs int64) {
 	defer s.leases.mu.Unlock()
 	for _, t := range tasks {
 		until := holdsUntil(now, t.GetLeaseExpiresAtMs(), serverMs)
-		if s.leases.put(t.GetId(), t.GetToken(), l, until) {
+		e := lease{id: t.GetId(), token: t.GetToken(), from: l, until: until}
+		if s.reports {
+			e.task = t
+		}
+		if s.leases.put(e) {
 			l.tasks++
 			s.expires(until)
 		}
@@ -179,6 +185,17 @@ func (s *slots) distribute() {
 		// Credits are normally sent with the frames of settlements. They get their own frame only
 		// if the server would otherwise run out of credits.
 		if l.freed.Add(n) >= max(1, l.share.Load()/4) {
+			l.batcher.flush()
+		}
+	}
+}
+
+// grantSpare is distribute for slots that became free without a settlement: it sends the credits
+// even if no settlement follows. The caller must hold the mutex.
+func (s *slots) grantSpare() {
+	s.distribute()
+	for _, l := range s.links {
+		if l.freed.Load() > 0 {
 			l.batcher.flush()
 		}
 	}

@@ -24,8 +24,12 @@ type Task struct {
 	ResultRetention time.Duration
 	// Key is an idempotency key of at most 128 bytes. If another task with the same key is enqueued
 	// in the same queue, within the server's window, it is not stored, and the call returns the id
-	// of the first task.
+	// of the first task. Cancelling or purging the first task, or deleting the queue, frees the key.
 	Key string
+	// Headers are delivered with the task. There are at most 32, with at most 4 KiB together; keys
+	// consist of a-z, 0-9 and "-_.". Tasks can be listed by the value of the key "kind". The map
+	// must not be changed until the call has returned.
+	Headers map[string]string
 }
 
 // Backoff determines how long a task waits after a failed attempt. A field that is 0 means the
@@ -41,7 +45,7 @@ func (t *Task) fill(m *queuepb.NewTask) {
 	m.Queue, m.Priority, m.Payload, m.DelayMs = sendable(t.Queue), t.Priority, t.Payload, uint64(t.Delay.Milliseconds())
 	m.MaxAttempts, m.LeaseMs = t.MaxAttempts, uint64(t.Lease.Milliseconds())
 	m.TtlMs, m.ResultRetentionMs = uint64(t.TTL.Milliseconds()), uint64(t.ResultRetention.Milliseconds())
-	m.IdempotencyKey = sendable(t.Key)
+	m.IdempotencyKey, m.Headers = sendable(t.Key), sendableHeaders(t.Headers)
 	m.NotBeforeMs, m.Backoff = 0, nil
 	if !t.NotBefore.IsZero() {
 		m.NotBeforeMs = t.NotBefore.UnixMilli()
@@ -64,4 +68,29 @@ func sendable(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-func (t *Task) bytes() int { return len(t.Payload) + len(t.Queue) + len(t.Key) }
+// sendableHeaders replaces invalid UTF-8 in headers. The server refuses the replacement character in
+// a key, and stores it in a value.
+func sendableHeaders(headers map[string]string) map[string]string {
+	for key, value := range headers {
+		if utf8.ValidString(key) && utf8.ValidString(value) {
+			continue
+		}
+		out := make(map[string]string, len(headers))
+		for key, value := range headers {
+			out[sendable(key)] = sendable(value)
+		}
+		return out
+	}
+	return headers
+}
+
+func (t *Task) bytes() int {
+	n := len(t.Payload) + len(t.Queue) + len(t.Key)
+	for key, value := range t.Headers {
+		n += headerBytes + len(key) + len(value)
+	}
+	return n
+}
+
+// headerBytes is the approximate size in bytes of a header in a message, without its texts.
+const headerBytes = 8

@@ -30,6 +30,9 @@ type WorkerConfig struct {
 	Weights []uint32
 	Slots   int           // maximum number of leased, unsettled tasks; 1 to 65,536. See Worker
 	Lease   time.Duration // 0: each task's lease duration, or the server's default
+	// OnCancel, if not nil, is called once for each received, unsettled task whose cancellation the
+	// server reports. See Worker.
+	OnCancel func(task *queuepb.Task)
 }
 
 // Worker is a session that claims and settles tasks over a stream. In a cluster it has a stream to
@@ -48,6 +51,16 @@ type WorkerConfig struct {
 // the last extension, so the server has ended the lease by then. If the task is settled later, the
 // session still sends the settlement, because the server decides. If the server refuses it, the
 // error is ErrLeaseExpired.
+//
+// If a task is cancelled, the server reports it to the session that holds the lease. If Receive has
+// not returned the task, it no longer does, and the task's slot becomes free. Otherwise the session
+// calls OnCancel, with the pointer that Receive returns; the call may precede the return of Receive,
+// or overlap with a settlement. The slot becomes free when the caller settles the task, which
+// returns ErrCancelled, or when the lease expires. OnCancel runs on the goroutine that receives from
+// the server. It must not block and must not call methods of the session; in a cluster there is such
+// a goroutine for each node. The server does not report every cancellation: not if the stream that
+// delivered the task has ended since, for example at a change of the leader, and not if the client
+// reads too slowly. A settlement or extension of the task is refused in any case.
 type Worker struct {
 	client *Client
 	config WorkerConfig
@@ -69,6 +82,7 @@ func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, erro
 		client: c, config: config, tasks: arrivals{max: config.Slots}, slots: slots{total: int32(config.Slots), spare: int32(config.Slots)},
 		links: newFollower[*workLink](ctx, c),
 	}
+	w.slots.reports = config.OnCancel != nil
 	w.slots.expiry.began, w.slots.expiry.drop = time.Now(), w.tasks.drop
 	w.tasks.over = w.links.ctx.Done()
 	w.links.open, w.links.balance, w.links.starved, w.links.ended = w.open, w.balance, w.tasks.interrupt, w.end
@@ -129,6 +143,11 @@ func (w *Worker) receive(l *workLink, stream grpc.BidiStreamingClient[queuepb.Wo
 				return errors.New("the server pushed more tasks than it had credits")
 			}
 			clear(tasks) // the receivers own the tasks now
+		}
+		if leases := in.GetCancelled(); len(leases) > 0 {
+			for _, t := range w.slots.cancelled(leases) {
+				w.config.OnCancel(t)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,6 +142,23 @@ func TestATaskLivesOverREST(t *testing.T) {
 	assert.Nil(t, settle("complete", "completions", third, ""))
 	status, _ = r.look(id)
 	assert.Equal(t, http.StatusNotFound, status)
+
+	r.post("/v1/tasks:enqueue", `{"tasks":[{"queue":"mail","payload":"aGVsbG8="}]}`, &enqueued)
+	id = enqueued.GetResults()[0].GetId()
+	fourth := claim()
+	in, err := http.NewRequestWithContext(r.ctx, http.MethodPost, "http://"+r.node.Admin()+"/v1/tasks:cancel", strings.NewReader(fmt.Sprintf(`{"ids":[%q]}`, id)))
+	require.NoError(t, err)
+	in.Header.Set("Content-Type", "application/json")
+	cancelled, err := r.client.Do(in)
+	require.NoError(t, err)
+	require.NoError(t, cancelled.Body.Close())
+	require.Equal(t, http.StatusOK, cancelled.StatusCode)
+	for _, refused := range []*queuepb.ItemError{
+		settle("extend", "extensions", fourth, `,"lease_ms":1000`), settle("release", "releases", fourth, ""),
+		settle("fail", "failures", fourth, ""), settle("complete", "completions", fourth, ""),
+	} {
+		assert.Equal(t, queuepb.ErrorCode_ERROR_CODE_CANCELLED, refused.GetCode())
+	}
 }
 
 func TestRefusalsOfTheServerOverREST(t *testing.T) {

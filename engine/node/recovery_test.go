@@ -16,7 +16,7 @@ import (
 )
 
 func task(queue, payload string) *queuepb.NewTask {
-	return &queuepb.NewTask{Queue: queue, Payload: []byte(payload)}
+	return &queuepb.NewTask{Queue: queue, Payload: []byte(payload), Headers: map[string]string{"kind": queue, "empty": ""}}
 }
 
 func enqueue(ctx context.Context, t *testing.T, c *client.Client, tasks ...*queuepb.NewTask) []string {
@@ -83,6 +83,7 @@ func TestANodeGoesOnWhereItStopped(t *testing.T) {
 				for i := range got {
 					assert.Equal(t, ready[i], got[i].GetId())
 					assert.Equal(t, string(rune('0'+i)), string(got[i].GetPayload()))
+					assert.Equal(t, map[string]string{"kind": "ready", "empty": ""}, got[i].GetHeaders())
 				}
 				assert.Empty(t, claim(ctx, t, c, "leased", 10), "a lease survives the restart")
 				assert.Empty(t, claim(ctx, t, c, "delayed", 10))
@@ -92,6 +93,7 @@ func TestANodeGoesOnWhereItStopped(t *testing.T) {
 				assert.Equal(t, queuepb.TaskState_TASK_STATE_DELAYED, state(c, special[1]).GetState())
 				assert.Equal(t, queuepb.TaskState_TASK_STATE_DEAD, state(c, special[2]).GetState())
 				assert.Equal(t, "why", state(c, special[2]).GetLastError())
+				assert.Equal(t, map[string]string{"kind": "leased", "empty": ""}, state(c, special[0]).GetHeaders())
 
 				// The lease that expired while the node was down has ended, and later tokens are
 				// greater.

@@ -15,7 +15,7 @@ const (
 	queueRecordBytes   = 512
 )
 
-// TaskBytes returns the charge of a task without its history.
+// TaskBytes returns the charge of a task without its history. payload includes the headers.
 func TaskBytes(payload int) int64 { return taskRecordBytes + int64(payload) }
 
 // AttemptBytes returns the charge of a failed attempt in a task's history.

@@ -38,8 +38,10 @@ type Config struct {
 	historyPart uint32
 	// turnMax limits the sum of leases that one turn grants and closed waiters that it removes;
 	// smaller in tests.
-	turnMax     int
-	trimAfterMs int64 // idle time after which a queue frees the memory of its windows
+	turnMax int
+	// cancelledMax is the number of cancelled leases that a state remembers; smaller in tests.
+	cancelledMax int
+	trimAfterMs  int64 // idle time after which a queue frees the memory of its windows
 
 	// Deliveries, if not nil, returns an empty list for the next Grant, unless the grant belongs to
 	// a Once claim. It allows the caller of Dispatch to reuse the lists of earlier grants.
@@ -80,6 +82,7 @@ func DefaultConfig() Config {
 		turnMax:        TurnMax,
 		LookMax:        4_096,
 		SweepMax:       TurnMax / 2,
+		cancelledMax:   4_096,
 		trimAfterMs:    10_000,
 	}
 }
@@ -97,6 +100,7 @@ func (c Config) withDefaults() Config {
 	c.WindowsTasks = orDefault(c.WindowsTasks, d.WindowsTasks)
 	c.CacheBytesMax = orDefault(c.CacheBytesMax, d.CacheBytesMax)
 	c.RefillBytesMax = orDefault(c.RefillBytesMax, d.RefillBytesMax)
+	c.cancelledMax = orDefault(c.cancelledMax, d.cancelledMax)
 	c.trimAfterMs = orDefault(c.trimAfterMs, d.trimAfterMs)
 	c.historyPart = orDefault(c.historyPart, d.historyPart)
 	c.turnMax = orDefault(c.turnMax, d.turnMax)

@@ -18,6 +18,11 @@ type dispatcher struct {
 	held   []*Waiter
 	unused []Delivery // an empty list for a grant, or nil
 
+	// holders contains the waiters that are not Once waiters. A lease batch names its waiter by its
+	// key in this map, so that it does not keep a waiter that has ended in memory.
+	holders    map[uint32]*Waiter
+	lastHolder uint32
+
 	starved        []*Queue // queues that starve excluded from dispatch
 	starvedRetryMs int64
 }

@@ -195,7 +195,7 @@ func TestClaimAfterRecoveryReadsTheStore(t *testing.T) {
 	w := f.wait(10, "a")
 	ds := f.dispatch()[w]
 	require.Len(t, ds, 3)
-	assert.Equal(t, uint64(2), ds[0].Seq, "the delayed task is due and comes first")
+	assert.Equal(t, uint64(2), ds[2].Seq, "the others were enqueued before its due time")
 	assert.Equal(t, f.now+int64(DefaultConfig().LeaseMs), f.NextDeadlineMs())
 }
 

@@ -34,6 +34,7 @@
 //	lanes       tasks that are neither leased nor dead, by queue and priority: queues, watches
 //	leases      lease batches, their expiries and extensions: queues
 //	retention   keys, results, histories, times to live, dead letters: accounts, queues, watches
+//	cancelled   leases that ended because their tasks were cancelled
 //	dispatcher  waiters, their credit and their turns: queues, lanes, leases, retention
 //
 // # Concurrency
@@ -43,8 +44,8 @@
 //
 // # Errors
 //
-// Enqueue and Settle return an error for each item: ErrTooManyQueues, ErrStaleToken or a
-// *QuotaError. The caller checks input with Limits, which returns a *FieldError, before it passes
+// Enqueue and Settle return an error for each item: ErrTooManyQueues, ErrStaleToken, ErrCancelled or
+// a *QuotaError. The caller checks input with Limits, which returns a *FieldError, before it passes
 // the input to a State. A broken invariant is a panic with a *BrokenError: the caller recovers it
 // with Broken, discards the journal's writes, and stops using the state.
 //

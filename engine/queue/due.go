@@ -143,7 +143,7 @@ func (ls *lanes) askCount(l *lane, limit int) {
 	}
 	ls.counting++
 	r := Refill{
-		Stream: StreamDue, Queue: l.queue.record.ID, Priority: l.priority,
+		Stream: StreamDue, Queue: l.queue.record.ID, Lane: l.number,
 		FromMs: l.counted.dueAtMs, FromSeq: l.counted.seq, UntilMs: ls.nowMs, Limit: max(1, limit),
 	}
 	if (returnedKey{ls.nowMs + 1, 0}).less(l.counted) {

@@ -52,12 +52,14 @@ func (c *dueCounter) check(t require.TestingT) {
 		c.answer()
 	}
 	due, delayed, since := uint64(0), uint64(0), int64(1)<<60
-	for _, k := range c.journal.dueKeys(q.ID(), 0) {
-		if k.dueAtMs <= c.now {
-			due++
-			since = min(since, k.dueAtMs)
-		} else {
-			delayed++
+	for _, lane := range []uint8{0, DelayedLane(0)} {
+		for _, k := range c.journal.dueKeys(laneOf{q.ID(), lane}) {
+			if k.dueAtMs <= c.now {
+				due++
+				since = min(since, k.dueAtMs)
+			} else {
+				delayed++
+			}
 		}
 	}
 	st := c.state.Stats(q, c.now)
@@ -110,8 +112,13 @@ func TestDueTasksAreCountedByTheClockThatHolds(t *testing.T) {
 			"recover": func(t *rapid.T) {
 				if rapid.IntRange(0, 3).Draw(t, "stored by an older server") == 0 {
 					for id, r := range c.journal.queues {
-						r.Due = [MaxPriority + 1]DueCount{{BeforeMs: math.MinInt64}}
-						c.journal.queues[id] = r
+						if r.Due != nil {
+							r.Due = new([Lanes]DueCount)
+							for n := range r.Due {
+								r.Due[n].BeforeMs = math.MinInt64
+							}
+							c.journal.queues[id] = r
+						}
 					}
 				}
 				c.recover(t, rapid.Int64Range(-25, 25).Draw(t, "step"))
@@ -135,11 +142,11 @@ func TestDueTasksAreCountedInPartsThatAreStored(t *testing.T) {
 	for ; len(c.state.refills) > 0; turns++ {
 		c.answer()
 		if turns == n/part/2 {
-			counted := c.journal.queues[0].Due[0].Tasks
+			counted := c.journal.queues[0].Due[DelayedLane(0)].Tasks
 			assert.Greater(t, counted, uint64(n/3))
 			c.recover(t, 0)
 			q, _ := c.state.Named("t", "q")
-			require.Equal(t, counted, q.lanes[0].due, "the recovery does not count from the beginning")
+			require.Equal(t, counted, q.lanes[DelayedLane(0)].due, "the recovery does not count from the beginning")
 		}
 		c.state.Tick(c.now)
 	}
@@ -169,7 +176,7 @@ func TestDueTasksBeyondTheWindowAreCountedNowAndThen(t *testing.T) {
 	assert.Positive(t, reads)
 	assert.LessOrEqual(t, reads, 2+ms/countEveryMs+2)
 	q, _ := c.state.Named("t", "q")
-	assert.Equal(t, uint64(ms), q.lanes[0].due)
+	assert.Equal(t, uint64(ms), q.lanes[DelayedLane(0)].due)
 }
 
 // Many leases that expire simultaneously end in parts. None of them can be settled before its end

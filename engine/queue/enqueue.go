@@ -41,16 +41,16 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 		MaxAttempts:  orDefault(orDefault(n.MaxAttempts, q.record.Policy.MaxAttempts), s.cfg.MaxAttempts),
 		LeaseMs:      orDefault(orDefault(n.LeaseMs, q.record.Policy.LeaseMs), s.cfg.LeaseMs),
 		Delayed:      dueAtMs > now,
+		HasHeaders:   n.HasHeaders,
 		Extras:       q.extras(n, now),
 		Payload:      n.Payload,
 	}
-	l := q.lane(n.Priority)
-	ref := l.ref(q.record.NextSeq)
+	ref := Ref{Queue: q.record.ID, Priority: n.Priority, Seq: q.record.NextSeq}
 	q.record.NextSeq++
 	q.record.Counts.Enqueued++
 	q.record.Counts.Bytes += uint64(len(t.Payload))
 	s.touch(q)
-	if !t.Delayed && s.pushFresh(l, ref.Seq, t) {
+	if !t.Delayed && s.pushFresh(q.lane(n.Priority), ref.Seq, t) {
 		s.journal.PutFresh(ref, t)
 	} else {
 		s.journal.PutTask(ref, t)
@@ -63,7 +63,7 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 		s.ttlMs = min(s.ttlMs, t.Extras.ExpiresAtMs)
 	}
 	if t.Delayed {
-		s.returnTask(ref, Progress{DueAtMs: dueAtMs}, Due{
+		s.returnTask(ref, DelayedLane(n.Priority), Progress{DueAtMs: dueAtMs}, Due{
 			MaxAttempts: t.MaxAttempts, LeaseMs: t.LeaseMs, Bytes: uint32(len(t.Payload)), Extras: t.Extras,
 		})
 		return Enqueued{Ref: ref}

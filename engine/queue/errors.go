@@ -9,6 +9,9 @@ var (
 	// ErrStaleToken means that a token does not belong to the task's current lease: the lease
 	// expired or was settled, or the token belongs to another task.
 	ErrStaleToken = errors.New("stale token: the lease expired or was settled")
+	// ErrCancelled means that the task of a lease was cancelled, and with it the lease. No
+	// settlement of the lease has taken effect.
+	ErrCancelled = errors.New("the task was cancelled while it was leased")
 	// ErrTooManyQueues means that the shard or the tenant has the maximum number of queues. A retry
 	// fails too, unless queues are deleted.
 	ErrTooManyQueues = errors.New("too many queues: delete queues or raise the limit")

@@ -22,13 +22,12 @@ func (d *dispatcher) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) 
 
 func (d *dispatcher) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked bool) {
 	for p := MaxPriority; p >= 0 && took < n; p-- {
-		l := q.lanes[p]
-		if l == nil {
+		if q.lanes[p] == nil && q.lanes[DelayedLane(uint8(p))] == nil {
 			continue
 		}
 		for took < n && w.open() {
 			slot := d.slot(w, q)
-			ok, blocked := d.take(l, slot)
+			ok, blocked := d.take(q, uint8(p), slot)
 			if !ok {
 				d.takeBack(w)
 				if blocked { // tasks of lower priority must not be leased before
@@ -74,6 +73,7 @@ func (d *dispatcher) takeBack(w *Waiter) {
 func (d *dispatcher) addLease(q *Queue, w *Waiter, slot *Delivery) {
 	if w.batch == nil {
 		w.batch = d.leases.newLease()
+		w.batch.holder = w.holder
 		d.granted = append(d.granted, w)
 		w.batch.refs = d.leases.takeRefs()
 	}
@@ -90,12 +90,15 @@ func (d *dispatcher) addLease(q *Queue, w *Waiter, slot *Delivery) {
 	d.queues.touch(q)
 }
 
-// take claims the lane's next ready task. Returned tasks that are due come before fresh tasks,
-// since they are usually older. If the time to live of a task has ended, take moves it to the dead
-// letters and continues with the next task. Like pop, it fills in slot, which must be zero. blocked
-// is true if take must wait for the answer to a Refill.
-func (d *dispatcher) take(l *lane, slot *Delivery) (ok, blocked bool) {
+// take claims the next ready task of a queue and priority. If the time to live of a task has ended,
+// take moves it to the dead letters and continues with the next task. Like pop, it fills in slot,
+// which must be zero. blocked is true if take must wait for the answer to a Refill.
+func (d *dispatcher) take(q *Queue, priority uint8, slot *Delivery) (ok, blocked bool) {
 	for {
+		l, blocked := d.lanes.nextLane(q, priority)
+		if l == nil {
+			return false, blocked
+		}
 		ok, blocked = d.lanes.pop(l, d.nowMs, slot)
 		if !ok || !slot.Extras.expired(d.nowMs) {
 			return ok, blocked

@@ -11,9 +11,9 @@ type Journal interface {
 	PutFresh(ref Ref, t Task)
 	// DropTask removes a task.
 	DropTask(ref Ref)
-	// PutDue indexes a task by the time when it becomes ready. DropDue removes the entry.
-	PutDue(ref Ref, due Due)
-	DropDue(ref Ref, dueAtMs int64)
+	// PutDue indexes a task of a lane by the time when it becomes ready. DropDue removes the entry.
+	PutDue(ref Ref, lane uint8, due Due)
+	DropDue(ref Ref, lane uint8, dueAtMs int64)
 	// PutProgress stores the state of a task after past attempts. DropProgress removes it when the
 	// task is removed.
 	PutProgress(ref Ref, p Progress)

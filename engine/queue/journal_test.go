@@ -10,7 +10,20 @@ import (
 // dueEntry is the key of a Due record.
 type dueEntry struct {
 	ref     Ref
+	lane    uint8
 	dueAtMs int64
+}
+
+// expiryEntry is the key of a record in the index of times to live.
+type expiryEntry struct {
+	ref  Ref
+	atMs int64
+}
+
+// laneOf identifies a lane of the shard.
+type laneOf struct {
+	queue  uint32
+	number uint8
 }
 
 // keyEntry and resultEntry are the keys of the records in buckets.
@@ -34,11 +47,11 @@ type mapJournal struct {
 	tasks map[Ref]Task
 	ever  map[Ref]bool // all refs ever put
 	due   map[dueEntry]Due
-	// Of due, in order; by lane: Seq is 0 in the key. PutDue and DropDue clear it.
-	dueKeysOf map[Ref][]returnedKey
+	// Of due, in order. PutDue and DropDue clear it.
+	dueKeysOf map[laneOf][]returnedKey
 	progress  map[Ref]Progress
 	attempts  map[Ref]map[uint32]Attempt
-	expiries  map[dueEntry]bool
+	expiries  map[expiryEntry]bool
 	keys      map[keyEntry]KeyRef
 	results   map[resultEntry]Result
 	sums      map[Sum]int64 // Bytes is 0 in the key
@@ -56,8 +69,8 @@ var _ Journal = (*mapJournal)(nil)
 func newMapJournal(broken func(format string, args ...any)) *mapJournal {
 	return &mapJournal{
 		broken: broken,
-		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, dueKeysOf: map[Ref][]returnedKey{}, progress: map[Ref]Progress{},
-		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[dueEntry]bool{}, keys: map[keyEntry]KeyRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
+		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, dueKeysOf: map[laneOf][]returnedKey{}, progress: map[Ref]Progress{},
+		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[expiryEntry]bool{}, keys: map[keyEntry]KeyRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
 		leases: map[uint64][]LeaseRef{}, extended: map[uint64]int64{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
 	}
 }
@@ -79,16 +92,17 @@ func (j *mapJournal) DropTask(ref Ref) {
 	delete(j.tasks, ref)
 }
 
-func (j *mapJournal) PutDue(ref Ref, due Due) {
-	j.due[dueEntry{ref, due.DueAtMs}] = due
+func (j *mapJournal) PutDue(ref Ref, lane uint8, due Due) {
+	j.due[dueEntry{ref, lane, due.DueAtMs}] = due
 	clear(j.dueKeysOf)
 }
 
-func (j *mapJournal) DropDue(ref Ref, dueAtMs int64) {
-	if _, ok := j.due[dueEntry{ref, dueAtMs}]; !ok {
-		j.broken("due record %v at %d is dropped and does not exist", ref, dueAtMs)
+func (j *mapJournal) DropDue(ref Ref, lane uint8, dueAtMs int64) {
+	key := dueEntry{ref, lane, dueAtMs}
+	if _, ok := j.due[key]; !ok {
+		j.broken("due record %v is dropped and does not exist", key)
 	}
-	delete(j.due, dueEntry{ref, dueAtMs})
+	delete(j.due, key)
 	clear(j.dueKeysOf)
 }
 
@@ -164,8 +178,8 @@ func (j *mapJournal) DropAttempts(ref Ref, first, last uint32) {
 	}
 }
 
-func (j *mapJournal) PutExpiry(ref Ref, atMs int64)  { j.expiries[dueEntry{ref, atMs}] = true }
-func (j *mapJournal) DropExpiry(ref Ref, atMs int64) { delete(j.expiries, dueEntry{ref, atMs}) }
+func (j *mapJournal) PutExpiry(ref Ref, atMs int64)  { j.expiries[expiryEntry{ref, atMs}] = true }
+func (j *mapJournal) DropExpiry(ref Ref, atMs int64) { delete(j.expiries, expiryEntry{ref, atMs}) }
 
 func (j *mapJournal) PutKey(queue uint32, key string, bucket int64, k KeyRef) {
 	j.keys[keyEntry{bucket, queue, key}] = k
@@ -217,10 +231,19 @@ func (j *mapJournal) DropDead(ref Ref) {
 }
 
 func (j *mapJournal) PutDead(ref Ref, d Dead) { j.dead[ref] = d }
-func (j *mapJournal) PutQueue(r *Record)      { j.queues[r.ID] = *r }
-func (j *mapJournal) DropQueue(id uint32)     { delete(j.queues, id) }
-func (j *mapJournal) PutMeta(m Meta)          { j.meta = m }
-func (j *mapJournal) PutReserved(r Reserved)  { j.reserved = r }
+
+func (j *mapJournal) PutQueue(r *Record) {
+	stored := *r
+	if r.Due != nil {
+		due := *r.Due
+		stored.Due = &due
+	}
+	j.queues[r.ID] = stored
+}
+
+func (j *mapJournal) DropQueue(id uint32)    { delete(j.queues, id) }
+func (j *mapJournal) PutMeta(m Meta)         { j.meta = m }
+func (j *mapJournal) PutReserved(r Reserved) { j.reserved = r }
 
 // answer reads the records that a refill requests and passes them to the state.
 func (j *mapJournal) answer(s *State, r Refill) { j.read(s, r)() }
@@ -253,22 +276,26 @@ func (j *mapJournal) look(ref Ref) (Stored, bool) {
 	}
 	out := Stored{Ref: ref, Task: t, Bytes: uint32(len(t.Payload))}
 	out.Progress, out.HasProgress = j.progress[ref]
-	_, out.HasDue = j.due[dueEntry{ref, out.Progress.DueAtMs}]
+	for _, lane := range []uint8{ref.Priority, DelayedLane(ref.Priority)} {
+		if _, found := j.due[dueEntry{ref, lane, out.Progress.DueAtMs}]; found {
+			out.HasDue, out.Lane = true, lane
+		}
+	}
 	_, out.Dead = j.dead[ref]
 	return out, true
 }
 
 func (j *mapJournal) expired(nowMs int64, limit int, bytesMax int64) (out []Expired, next int64) {
-	all := slices.SortedFunc(maps.Keys(j.expiries), func(a, b dueEntry) int {
-		return cmp.Or(cmp.Compare(a.dueAtMs, b.dueAtMs), cmp.Compare(a.ref.Queue, b.ref.Queue),
+	all := slices.SortedFunc(maps.Keys(j.expiries), func(a, b expiryEntry) int {
+		return cmp.Or(cmp.Compare(a.atMs, b.atMs), cmp.Compare(a.ref.Queue, b.ref.Queue),
 			cmp.Compare(a.ref.Priority, b.ref.Priority), cmp.Compare(a.ref.Seq, b.ref.Seq))
 	})
 	bytes := int64(0)
 	for _, e := range all {
-		if e.dueAtMs > nowMs || len(out) >= limit || bytesMax > 0 && bytes >= bytesMax {
-			return out, e.dueAtMs
+		if e.atMs > nowMs || len(out) >= limit || bytesMax > 0 && bytes >= bytesMax {
+			return out, e.atMs
 		}
-		x := Expired{AtMs: e.dueAtMs}
+		x := Expired{AtMs: e.atMs}
 		x.Stored, x.Found = j.look(e.ref)
 		x.Task.Payload = nil
 		bytes += int64(x.Bytes)
@@ -281,7 +308,7 @@ func (j *mapJournal) expired(nowMs int64, limit int, bytesMax int64) (out []Expi
 func (j *mapJournal) fresh(r Refill) (out []SeqTask, nextSeq uint64) {
 	var all []Ref
 	for ref := range j.tasks {
-		if ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && ref.Seq < r.UntilSeq {
+		if ref.Queue == r.Queue && ref.Priority == r.Lane && ref.Seq >= r.FromSeq && ref.Seq < r.UntilSeq {
 			all = append(all, ref)
 		}
 	}
@@ -310,7 +337,7 @@ func (j *mapJournal) returned(r Refill) (out []SeqDue, more bool) {
 	from := returnedKey{r.FromMs, r.FromSeq}
 	for e, due := range j.due {
 		key := returnedKey{e.dueAtMs, e.ref.Seq}
-		if e.ref.Queue == r.Queue && e.ref.Priority == r.Priority && !key.less(from) {
+		if e.ref.Queue == r.Queue && e.lane == r.Lane && !key.less(from) {
 			out = append(out, SeqDue{e.ref.Seq, due})
 		}
 	}
@@ -324,14 +351,13 @@ func (j *mapJournal) returned(r Refill) (out []SeqDue, more bool) {
 }
 
 // dueKeys returns the places of a lane's Due records, in order.
-func (j *mapJournal) dueKeys(queue uint32, priority uint8) []returnedKey {
-	lane := Ref{Queue: queue, Priority: priority}
+func (j *mapJournal) dueKeys(lane laneOf) []returnedKey {
 	keys, known := j.dueKeysOf[lane]
 	if known {
 		return keys
 	}
 	for e := range j.due {
-		if e.ref.Queue == queue && e.ref.Priority == priority {
+		if e.ref.Queue == lane.queue && e.lane == lane.number {
 			keys = append(keys, returnedKey{e.dueAtMs, e.ref.Seq})
 		}
 	}
@@ -343,7 +369,7 @@ func (j *mapJournal) dueKeys(queue uint32, priority uint8) []returnedKey {
 }
 
 func (j *mapJournal) countDue(r Refill) (out []DueKey, at returnedKey, more bool) {
-	keys, from := j.dueKeys(r.Queue, r.Priority), returnedKey{r.FromMs, r.FromSeq}
+	keys, from := j.dueKeys(laneOf{r.Queue, r.Lane}), returnedKey{r.FromMs, r.FromSeq}
 	if r.Stream == StreamDue {
 		at = dueNone
 		for _, k := range keys {

@@ -6,17 +6,29 @@ import (
 	"github.com/google/btree"
 )
 
-// A lane contains the tasks of one queue and priority that are neither leased nor dead. The tasks
-// form two streams, each with its own order. The first tasks of each stream are also in memory, in
-// the stream's window:
+// Lanes is the number of lanes of a queue. Lane p contains the tasks of priority p, except those in
+// DelayedLane(p): tasks that were enqueued with a delay or redriven, and were not claimed since.
+// nextLane determines the order between the two lanes.
+const Lanes = 2 * (MaxPriority + 1)
+
+// DelayedLane returns the number of the lane of the delayed and redriven tasks of a priority.
+func DelayedLane(priority uint8) uint8 { return MaxPriority + 1 + priority }
+
+// LanePriority returns the priority of the tasks of a lane.
+func LanePriority(number uint8) uint8 { return number % (MaxPriority + 1) }
+
+// A lane contains tasks of one queue and priority that are neither leased nor dead. The tasks form
+// two streams, each with its own order. The first tasks of each stream are also in memory, in the
+// stream's window:
 //
-//	fresh     never claimed, by seq:            window │ stored only, from freshEnd │ newest
-//	returned  delayed or back, by due and seq:  window │ stored only, from returnedEnd
+//	fresh     never claimed nor delayed, by seq:  window │ stored only, from freshEnd │ newest
+//	returned  with a Due record, by due and seq:  window │ stored only, from returnedEnd
 //
-// freshAll and returnedAll are true while the window contains all tasks of its stream.
+// freshAll and returnedAll are true while the window contains all tasks of its stream. A delayed
+// lane has no fresh tasks.
 type lane struct {
-	queue    *Queue
-	priority uint8
+	queue  *Queue
+	number uint8
 
 	fresh    ring[freshTask]
 	cursor   uint64 // no fresh task has a lower seq
@@ -65,19 +77,23 @@ func (k returnedKey) less(o returnedKey) bool {
 	return k.dueAtMs < o.dueAtMs || k.dueAtMs == o.dueAtMs && k.seq < o.seq
 }
 
-func newLane(q *Queue, priority uint8) *lane {
-	return &lane{
-		queue: q, priority: priority, index: -1, cursor: q.record.Cursors[priority],
+func newLane(q *Queue, number uint8) *lane {
+	l := &lane{
+		queue: q, number: number, index: -1,
 		freshAll: true, returnedAll: true, counted: dueNone,
 		returned: btree.NewG(32, func(a, b returnedTask) bool { return a.less(b.returnedKey) }),
 	}
+	if number <= MaxPriority {
+		l.cursor = q.record.Cursors[number]
+	}
+	return l
 }
 
-func (q *Queue) lane(priority uint8) *lane {
-	l := q.lanes[priority]
+func (q *Queue) lane(number uint8) *lane {
+	l := q.lanes[number]
 	if l == nil {
-		l = newLane(q, priority)
-		q.lanes[priority] = l
+		l = newLane(q, number)
+		q.lanes[number] = l
 	}
 	return l
 }
@@ -86,7 +102,7 @@ func (l *lane) deadlineMs() int64 { return l.dueMs }
 func (l *lane) place() *int       { return &l.index }
 
 func (l *lane) ref(seq uint64) Ref {
-	return Ref{Queue: l.queue.record.ID, Priority: l.priority, Seq: seq}
+	return Ref{Queue: l.queue.record.ID, Priority: LanePriority(l.number), Seq: seq}
 }
 
 // nextDueMs returns the due time of the lane's first returned task. If the window is empty, it

@@ -26,23 +26,26 @@ type lanes struct {
 // from the queue.
 func (ls *lanes) recoverQueue(r Record) {
 	q := ls.queues.newQueue(r)
-	for p, cursor := range r.Cursors {
-		if r.Lanes&(1<<p) == 0 {
+	for n := range uint8(Lanes) {
+		if r.Lanes&(1<<n) == 0 {
 			continue
 		}
-		l := q.lane(uint8(p))
-		l.cursor, l.freshEnd = cursor, cursor
-		l.freshAll = r.Counts.Fresh == 0
-		if r.Counts.Returned > 0 {
+		l := q.lane(n)
+		if n <= MaxPriority {
+			l.freshEnd = l.cursor
+			l.freshAll = r.Counts.Fresh == 0
+		}
+		if r.Due != nil {
 			l.returnedAll = false
 			l.returnedEnd = returnedKey{math.MinInt64, 0}
-			ls.recoverDue(l, r.Due[p])
+			ls.recoverDue(l, r.Due[n])
 		}
 	}
+	q.record.Due = nil
 }
 
 func (ls *lanes) removeLanes(q *Queue) {
-	for p, l := range q.lanes {
+	for n, l := range q.lanes {
 		if l != nil { // its window contains only removed tasks, or a Refill is unanswered
 			ls.windowsTasks -= l.fresh.len()
 			ls.returnedTasks -= l.returned.Len()
@@ -52,7 +55,7 @@ func (ls *lanes) removeLanes(q *Queue) {
 				ls.counting--
 			}
 			l.behind = false
-			q.lanes[p] = nil
+			q.lanes[n] = nil
 		}
 	}
 }
@@ -60,7 +63,7 @@ func (ls *lanes) removeLanes(q *Queue) {
 // trimLanes frees the memory of a queue's empty windows and lanes. A lane without tasks can be
 // restored from the queue's record.
 func (ls *lanes) trimLanes(q *Queue) {
-	for p, l := range q.lanes {
+	for n, l := range q.lanes {
 		if l == nil {
 			continue
 		}
@@ -70,7 +73,7 @@ func (ls *lanes) trimLanes(q *Queue) {
 			l.fresh = ring[freshTask]{}
 		}
 		if l.empty() && !q.dirty {
-			q.lanes[p] = nil
+			q.lanes[n] = nil
 		}
 	}
 }
@@ -123,6 +126,39 @@ func (ls *lanes) servable(q *Queue) bool {
 	return false
 }
 
+// nextLane returns the lane that contains the next ready task of a queue and priority, or nil.
+//
+// Tasks that were claimed before come first, in the order of their due times. They were at the front
+// of the queue already, so they are older than all others. Then the delayed lane is merged with the
+// fresh tasks: a delayed or redriven task is as old as its due time, and a fresh task as its enqueue
+// time. So neither a stream of delayed tasks nor a stream of fresh tasks starves the other. If the
+// times are equal, the delayed task was enqueued first.
+//
+// blocked is true if the order depends on a fresh task that is only stored. nextLane then requests
+// it.
+func (ls *lanes) nextLane(q *Queue, priority uint8) (l *lane, blocked bool) {
+	l, delayed := q.lanes[priority], q.lanes[DelayedLane(priority)]
+	switch {
+	case delayed == nil || delayed.nextDueMs() > ls.nowMs:
+		return l, false
+	case l == nil:
+		return delayed, false
+	case l.nextDueMs() <= ls.nowMs:
+		return l, false
+	}
+	ls.dropGone(l)
+	switch {
+	case l.fresh.len() > 0:
+		if delayed.nextDueMs() > l.fresh.front().task.EnqueuedAtMs {
+			return l, false
+		}
+	case !l.freshAll:
+		ls.askFresh(l, ls.cfg.WindowTasks, ls.cfg.RefillBytesMax)
+		return nil, true
+	}
+	return delayed, false
+}
+
 // pop removes the lane's next task, so that it can be leased or purged. Returned tasks that are due
 // by dueBy come first, then fresh tasks. pop fills in d, which must be zero: the LeaseRef, and
 // those other fields that are in memory. blocked is true if pop must wait for the answer to a
@@ -143,7 +179,7 @@ func (ls *lanes) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, History: t.due.History, HasProgress: true, Extras: t.due.Extras,
 		}
 		ls.watches.changed(d.Ref)
-		ls.journal.DropDue(d.Ref, t.dueAtMs)
+		ls.journal.DropDue(d.Ref, l.number, t.dueAtMs)
 		l.queue.record.Counts.Returned--
 		return true, false
 	}
@@ -158,7 +194,7 @@ func (ls *lanes) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 		}
 		d.Ref, d.Attempt, d.MaxAttempts, d.LeaseMs = l.ref(f.seq), 1, f.task.MaxAttempts, f.task.LeaseMs
 		d.Bytes, d.Extras = f.bytes, f.task.Extras
-		d.EnqueuedAtMs, d.Payload, d.Cached = f.task.EnqueuedAtMs, f.task.Payload, f.cached
+		d.EnqueuedAtMs, d.Payload, d.HasHeaders, d.Cached = f.task.EnqueuedAtMs, f.task.Payload, f.task.HasHeaders, f.cached
 		ls.watches.changed(d.Ref)
 		l.queue.record.Counts.Fresh--
 		return true, false

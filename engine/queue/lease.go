@@ -11,7 +11,8 @@ const (
 type lease struct {
 	id        uint64
 	refs      []LeaseRef // Attempt is 0 if the lease has ended
-	live      int        // number of refs whose lease has not ended
+	live      int32      // number of refs whose lease has not ended
+	holder    uint32     // Waiter.holder of the waiter
 	expiresMs int64      // a lower bound of the expiries of all live refs
 	ext       *extensions
 	index     int // place in leases.expiry

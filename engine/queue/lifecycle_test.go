@@ -196,7 +196,11 @@ func TestIdleQueuesGiveBackEmptyWindows(t *testing.T) {
 	q, _ := f.Named("t", "a")
 	removed, _ := f.Purge(q, 100)
 	require.Equal(t, 100, removed)
-	f.fill("a", 1, func(n *NewTask) { n.DelayMs = 3600_000 })
+	f.fill("a", 1)
+	w := f.wait(1, "a")
+	d, out := f.dispatch()[w][0], make([]error, 1)
+	f.Settle(f.now, "t", []Settlement{{Ref: d.Ref, Token: d.Token, Action: Release, DelayMs: 3600_000}}, out)
+	require.NoError(t, out[0])
 	f.Flush()
 	require.Positive(t, f.freshRoom)
 	f.pass(f.cfg.trimAfterMs)
@@ -238,7 +242,7 @@ type freshCount struct {
 
 func (j *freshCount) PutFresh(Ref, Task)      { j.fresh++ }
 func (j *freshCount) PutTask(Ref, Task)       { j.stored++ }
-func (*freshCount) PutDue(Ref, Due)           {}
+func (*freshCount) PutDue(Ref, uint8, Due)    {}
 func (*freshCount) PutProgress(Ref, Progress) {}
 
 // Tasks that will probably be claimed soon are written with PutFresh. A task behind many others or

@@ -53,6 +53,13 @@ func (m *machine) check(t *rapid.T) {
 	m.checkQueues(t)
 	m.checkAccounts(t)
 	m.checkEnded(t)
+	if got := m.state.CancelledLeases(); !slices.Equal(got, m.reported) {
+		t.Fatalf("cancelled leases %+v; want %+v", got, m.reported)
+	}
+	m.reported = nil
+	if got := len(m.state.cancelled.leases); got != len(m.cancelled) {
+		t.Fatalf("%d cancelled leases are remembered; want %d", got, len(m.cancelled))
+	}
 	m.checkWindows(t)
 }
 
@@ -66,7 +73,7 @@ func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 	if has {
 		stored["tasks"]++
 		want := task.extras
-		if !bytes.Equal(rec.Payload, task.payload) || rec.MaxAttempts != task.attemptsMax || rec.LeaseMs != task.leaseMs || rec.EnqueuedAtMs != task.enqueuedMs ||
+		if !bytes.Equal(rec.Payload, task.payload) || rec.HasHeaders != task.hasHeaders || rec.MaxAttempts != task.attemptsMax || rec.LeaseMs != task.leaseMs || rec.EnqueuedAtMs != task.enqueuedMs ||
 			!sameExtras(rec.Extras, want.orNil()) {
 			return fmt.Errorf("stored as %+v", rec)
 		}
@@ -86,7 +93,7 @@ func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 	if len(history) > 0 {
 		stored["attempts"]++
 	}
-	if due, has := j.due[dueEntry{task.ref, task.dueMs}]; has != (task.phase == returned) {
+	if due, has := j.due[dueEntry{task.ref, task.lane(), task.dueMs}]; has != (task.phase == returned) {
 		return fmt.Errorf("has a due record: %v", has)
 	} else if has {
 		stored["due"]++
@@ -137,7 +144,7 @@ func (m *machine) checkProgress(task *modelTask, stored map[string]int) error {
 // checkExpiry checks that a task is in the index of times to live exactly while it may expire. A
 // leased task that the sweep has visited expires when its lease ends.
 func (m *machine) checkExpiry(task *modelTask, stored map[string]int) error {
-	has := m.journal.expiries[dueEntry{task.ref, task.extras.ExpiresAtMs}]
+	has := m.journal.expiries[expiryEntry{task.ref, task.extras.ExpiresAtMs}]
 	may := task.dieByMs() != 0 && (task.waits() || task.phase == leased)
 	must := may && (task.phase != leased || !task.overdue(m.now))
 	if has && !may || !has && must {
@@ -229,7 +236,7 @@ func (m *machine) checkQueues(t *rapid.T) {
 	for _, q := range m.order {
 		rec, want := m.journal.queues[q.id], q.counts()
 		m.checkDue(t, q, &rec)
-		rec.Due = [MaxPriority + 1]DueCount{}
+		rec.Due = nil
 		if rec.Tenant != q.tenant || rec.Name != q.name || rec.NextSeq < q.nextSeq() || rec.NextSeq > max(q.nextSeq(), m.skipped.Seq) || rec.Counts != want ||
 			rec.Policy != q.policy || rec.PolicyVersion != q.version || rec.Paused != q.paused {
 			t.Fatalf("queue %s of %s is stored as %+v, want %+v with counts %+v", q.name, q.tenant, rec, q, want)
@@ -276,28 +283,34 @@ func (m *machine) checkChanged(t *rapid.T) {
 // checkDue checks the count of due tasks, in memory and in the record. It must be the number of
 // tasks before its place, and the place must be after all due tasks unless the lane is behind.
 func (m *machine) checkDue(t *rapid.T, q *modelQueue, rec *Record) {
-	before := func(p int, at returnedKey) (n uint64) {
-		for _, k := range m.journal.dueKeys(q.id, uint8(p)) {
+	if (rec.Due != nil) != (rec.Counts.Returned > 0) {
+		t.Fatalf("a queue with %d returned tasks is stored with the counts %v", rec.Counts.Returned, rec.Due)
+	}
+	before := func(n int, at returnedKey) (tasks uint64) {
+		for _, k := range m.journal.dueKeys(laneOf{q.id, uint8(n)}) {
 			if k.less(at) {
-				n++
+				tasks++
 			}
 		}
-		return n
+		return tasks
 	}
-	for p, l := range m.state.byID[q.id].lanes {
+	for n, l := range m.state.byID[q.id].lanes {
 		if l == nil {
 			continue
 		}
-		if got := before(p, l.counted); got != l.due {
+		if got := before(n, l.counted); got != l.due {
 			t.Fatalf("a lane counts %d due tasks before %+v, and has %d", l.due, l.counted, got)
 		}
-		if want := before(p, returnedKey{m.now + 1, 0}); !l.behind && l.due != want {
+		if want := before(n, returnedKey{m.now + 1, 0}); !l.behind && l.due != want {
 			t.Fatalf("a lane that is not behind counts %d due tasks, and has %d", l.due, want)
 		}
 		if l.behind && !l.listed && !l.reads(StreamDue) {
 			t.Fatalf("a lane is behind, and no work is scheduled for it: %+v", l)
 		}
-		if c := rec.Due[p]; rec.Counts.Returned > 0 && before(p, returnedKey{c.BeforeMs, c.BeforeSeq}) != c.Tasks {
+		if rec.Due == nil {
+			continue
+		}
+		if c := rec.Due[n]; before(n, returnedKey{c.BeforeMs, c.BeforeSeq}) != c.Tasks {
 			t.Fatalf("a lane is stored with %+v", c)
 		}
 	}

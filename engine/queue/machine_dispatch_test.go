@@ -222,7 +222,7 @@ func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery
 		t.Fatalf("token %x of a lease after token %x", d.Token, task.token())
 	}
 	m.tokens[d.Token] = true
-	task.tokens = append(task.tokens, d.Token)
+	task.tokens, task.claimed, task.holder = append(task.tokens, d.Token), true, w
 	task.phase, task.expiresMs = leased, m.now+int64(orDefault(w.leaseMs, task.leaseMs))
 	extras := d.Extras
 	d.Extras = nil
@@ -237,7 +237,7 @@ func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery
 	if d.Queue.Name() != task.queue || d.Queue.Tenant() != task.tenant {
 		t.Fatalf("delivered from %s of %s, want %s of %s", d.Queue.Name(), d.Queue.Tenant(), task.queue, task.tenant)
 	}
-	if d.Cached && (!bytes.Equal(d.Payload, task.payload) || d.EnqueuedAtMs != task.enqueuedMs || task.settled) {
+	if d.Cached && (!bytes.Equal(d.Payload, task.payload) || d.HasHeaders != task.hasHeaders || d.EnqueuedAtMs != task.enqueuedMs || task.settled) {
 		t.Fatalf("delivered %+v from the cache for %+v", *d, *task)
 	}
 }

@@ -35,6 +35,9 @@ func (m *machine) drawNewTask(t *rapid.T) NewTask {
 	if rapid.IntRange(0, 5).Draw(t, "plain") == 0 {
 		n.Backoff = drawBackoff(t)
 	}
+	if rapid.IntRange(0, 3).Draw(t, "with headers") == 0 {
+		n.AddHeaders(drawHeaders(t))
+	}
 	switch delay := rapid.SampledFrom([]int64{0, 0, 0, 5, 5, 60, -9}).Draw(t, "delay"); {
 	case delay < 0 || rapid.Bool().Draw(t, "not before"):
 		n.NotBeforeMs = m.now + delay // may be in the past
@@ -97,7 +100,7 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	}
 	attemptsMax := cmp.Or(n.MaxAttempts, q.policy.MaxAttempts, m.cfg.MaxAttempts)
 	task := &modelTask{
-		ref: want, tenant: tenant, queue: n.Queue, payload: n.Payload, enqueuedMs: m.now,
+		ref: want, tenant: tenant, queue: n.Queue, payload: n.Payload, hasHeaders: n.HasHeaders, enqueuedMs: m.now,
 		attemptsMax: attemptsMax, maxAttempts: attemptsMax, leaseMs: cmp.Or(n.LeaseMs, q.policy.LeaseMs, m.cfg.LeaseMs), phase: fresh,
 		extras: Extras{Backoff: mergeBackoff(n.Backoff, q.policy.Backoff), RetentionMs: cmp.Or(n.RetentionMs, q.policy.RetentionMs)},
 	}

@@ -63,6 +63,9 @@ var errNoRoom = errors.New("no room")
 // settled applies a settlement to the model. held is the tenant's account, which it updates.
 func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error {
 	task := m.byRef[s.Ref]
+	if task.tenant == tenant && slices.ContainsFunc(m.cancelled, func(c CancelledLease) bool { return c.Ref == s.Ref && c.Token == s.Token }) {
+		return ErrCancelled
+	}
 	if task.phase != leased || task.token() != s.Token || task.tenant != tenant {
 		return ErrStaleToken
 	}
@@ -128,6 +131,15 @@ func (m *machine) cancel(t *rapid.T) {
 		return
 	}
 	m.state.Cancel(&stored)
+	if task.phase == leased {
+		c := CancelledLease{Ref: task.ref, Token: task.token()}
+		m.cancelled = append(m.cancelled, c)
+		m.cancelled = m.cancelled[max(0, len(m.cancelled)-m.cfg.cancelledMax):]
+		if w := task.holder; w != nil && !w.once && !w.gone {
+			c.Waiter = w.waiter
+			m.reported = append(m.reported, c)
+		}
+	}
 	m.remove(task)
 }
 
@@ -191,12 +203,12 @@ func (m *machine) purgeSome(t *rapid.T, q *modelQueue, n int) (more bool) {
 	lanes := map[uint8][]*modelTask{}
 	for _, task := range q.tasks {
 		if task.waits() {
-			lanes[task.ref.Priority] = append(lanes[task.ref.Priority], task)
+			lanes[task.lane()] = append(lanes[task.lane()], task)
 		}
 	}
 	went, left := 0, 0
 	for _, lane := range lanes {
-		slices.SortFunc(lane, compareInLane)
+		slices.SortFunc(lane, compareWaiting)
 		for i, task := range lane {
 			if _, stored := m.journal.tasks[task.ref]; stored {
 				left++

@@ -39,9 +39,12 @@ type machine struct {
 	keys    map[keyOf]modelKey
 	results map[Ref]Result
 	watched map[Ref]int
-	ended   []Ended          // of watched tasks, since the last call of Ended
-	pending []*pendingRefill // unanswered
-	figures map[uint32]Stats // last known figures of the queues
+	ended   []Ended // of watched tasks, since the last call of Ended
+	// cancelled contains the cancelled leases that the state remembers, from the oldest. reported
+	// contains those that CancelledLeases has not returned yet.
+	cancelled, reported []CancelledLease
+	pending             []*pendingRefill // unanswered
+	figures             map[uint32]Stats // last known figures of the queues
 }
 
 // TestStateBehavesAsTheModel runs random commands against the state and a model of maps and slices.
@@ -90,6 +93,7 @@ func newMachine(t *rapid.T) *machine {
 			IdleMs:          rapid.SampledFrom([]uint64{1, 60_000, 24 * 3600_000}).Draw(t, "idle"),
 			WindowTasks:     rapid.IntRange(2, 4).Draw(t, "window"),
 			WindowsTasks:    rapid.IntRange(1, 12).Draw(t, "windows"),
+			cancelledMax:    rapid.IntRange(1, 5).Draw(t, "cancelled max"),
 			turnMax:         rapid.SampledFrom([]int{2, 5, 1_000}).Draw(t, "turn"),
 			historyPart:     uint32(rapid.IntRange(1, 2).Draw(t, "history part")),
 			CacheBytesMax:   int64(rapid.IntRange(1, 40).Draw(t, "cache")),
@@ -140,8 +144,11 @@ func (m *machine) recover(t *rapid.T) {
 			t.Fatalf("the old state leaves %+v in its account", *a)
 		}
 	}
-	m.pending, m.waiters, m.ended = nil, nil, nil
+	m.pending, m.waiters, m.ended, m.cancelled, m.reported = nil, nil, nil, nil, nil
 	clear(m.watched)
+	for _, task := range m.tasks {
+		task.holder = nil
+	}
 	m.skipped = m.journal.reserved
 	m.open(t, m.journal.recovered())
 }

@@ -25,6 +25,7 @@ type modelTask struct {
 	tenant      string
 	queue       string
 	payload     []byte
+	hasHeaders  bool
 	enqueuedMs  int64
 	attemptsMax uint32 // as enqueued
 	leaseMs     uint64
@@ -33,12 +34,14 @@ type modelTask struct {
 	phase       phase
 	immortal    bool // was redriven: it has no time to live
 	maxAttempts uint32
-	attempts    uint32 // used attempts
-	dueMs       int64  // while returned
-	expiresMs   int64  // while leased
+	attempts    uint32       // used attempts
+	dueMs       int64        // while returned
+	expiresMs   int64        // while leased
+	holder      *modelWaiter // while leased
 	diedMs      int64
 	reason      Reason
 	tokens      []uint64          // of all its leases; the last one is current while leased
+	claimed     bool              // since it was enqueued or redriven
 	settled     bool              // the task was returned or dead, and so has a progress record
 	history     map[uint32]string // the texts of the stored attempts
 }
@@ -148,7 +151,7 @@ func (t *modelTask) die(now int64, why Reason) {
 }
 
 func (t *modelTask) redrive(now int64) {
-	t.immortal, t.maxAttempts = true, t.attempts+t.attemptsMax
+	t.immortal, t.claimed, t.maxAttempts = true, false, t.attempts+t.attemptsMax
 	t.comeBack(now, now)
 }
 
@@ -182,23 +185,37 @@ func (q *modelQueue) ready(now int64) (out []*modelTask) {
 	}
 	slices.SortFunc(out, func(a, b *modelTask) int {
 		// Most urgent first.
-		return cmp.Or(cmp.Compare(b.ref.Priority, a.ref.Priority), compareInLane(a, b))
+		return cmp.Or(cmp.Compare(b.ref.Priority, a.ref.Priority), compareWaiting(a, b))
 	})
 	return out
 }
 
-// compareInLane orders the tasks of one lane as they are leased: returned and delayed tasks come
-// first.
-func compareInLane(a, b *modelTask) int {
+// compareWaiting orders the waiting tasks of one queue and priority as they are leased: tasks that
+// were claimed before come first, and then the oldest task.
+func compareWaiting(a, b *modelTask) int {
 	switch {
-	case a.phase == returned && b.phase == fresh:
+	case a.claimed && !b.claimed:
 		return -1
-	case a.phase == fresh && b.phase == returned:
+	case !a.claimed && b.claimed:
 		return 1
-	case a.phase == returned:
-		return cmp.Or(cmp.Compare(a.dueMs, b.dueMs), cmp.Compare(a.ref.Seq, b.ref.Seq))
 	}
-	return cmp.Compare(a.ref.Seq, b.ref.Seq)
+	return cmp.Or(cmp.Compare(a.sinceMs(), b.sinceMs()), cmp.Compare(a.ref.Seq, b.ref.Seq))
+}
+
+// sinceMs returns the time since when a waiting task is ready, or will be.
+func (t *modelTask) sinceMs() int64 {
+	if t.phase == fresh {
+		return t.enqueuedMs
+	}
+	return t.dueMs
+}
+
+// lane returns the number of the lane that contains a waiting task.
+func (t *modelTask) lane() uint8 {
+	if t.phase == returned && !t.claimed {
+		return DelayedLane(t.ref.Priority)
+	}
+	return t.ref.Priority
 }
 
 func (q *modelQueue) counts() Counts {
@@ -232,11 +249,8 @@ func (q *modelQueue) counts() Counts {
 func (q *modelQueue) readySinceMs(now int64) int64 {
 	since := int64(math.MaxInt64)
 	for _, t := range q.tasks {
-		switch {
-		case t.phase == fresh:
-			since = min(since, t.enqueuedMs)
-		case t.phase == returned && t.dueMs <= now:
-			since = min(since, t.dueMs)
+		if t.waits() && t.sinceMs() <= now {
+			since = min(since, t.sinceMs())
 		}
 	}
 	return since

@@ -47,13 +47,18 @@ func CheckKey(field, key string) *FieldError {
 	if len(key) > NameMax {
 		return tooLong(field, key)
 	}
-	for i, r := range key {
+	return checkText(field, key)
+}
+
+// checkText checks that a text is UTF-8 without control characters.
+func checkText(field, text string) *FieldError {
+	for i, r := range text {
 		switch {
 		case r >= ' ' && r < 0x7f:
-		case r == utf8.RuneError && !strings.HasPrefix(key[i:], "\uFFFD"):
-			return notUTF8(field, key, i)
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
+			return notUTF8(field, text, i)
 		case unicode.IsControl(r):
-			return &FieldError{field, fmt.Sprintf("%q has the control character %U at offset %d: use UTF-8 without control characters", key, r, i)}
+			return &FieldError{field, fmt.Sprintf("%q has the control character %U at offset %d: use UTF-8 without control characters", text, r, i)}
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ type Queue struct {
 	account Account
 	freed   freed
 	shared  *Extras // Extras of all tasks that set no option themselves
-	lanes   [MaxPriority + 1]*lane
+	lanes   [Lanes]*lane
 	waiting waiters // subscriptions of waiters that may get tasks
 	leased  leasedRefs
 	rates   rates

@@ -25,6 +25,8 @@ type queues struct {
 	deleted []uint32          // queues whose records the next Flush removes
 	gone    []uint32          // queues deleted since the last TakeDeleted
 	idle    deadlines[*Queue] // queues that visitIdle will visit
+
+	dueCounts [Lanes]DueCount // see countsOf
 }
 
 // numbered returns the queue with an id. The queue must exist.

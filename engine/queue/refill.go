@@ -25,7 +25,7 @@ const (
 type Refill struct {
 	Stream   Stream
 	Queue    uint32
-	Priority uint8
+	Lane     uint8 // number of the lane; for StreamFresh, this is the priority
 	FromSeq  uint64
 	UntilSeq uint64 // StreamFresh stops before this seq; 0 means no limit
 	FromMs   int64
@@ -76,7 +76,7 @@ func (ls *lanes) ask(l *lane, r Refill) {
 // askFresh and askReturned request the records after the end of a window.
 func (ls *lanes) askFresh(l *lane, limit int, bytesMax int64) {
 	ls.ask(l, Refill{
-		Stream: StreamFresh, Queue: l.queue.record.ID, Priority: l.priority,
+		Stream: StreamFresh, Queue: l.queue.record.ID, Lane: l.number,
 		FromSeq: l.freshEnd, UntilSeq: l.queue.record.NextSeq, Limit: min(limit, refillMax), LookMax: ls.cfg.LookMax,
 		BytesMax: bytesMax, PayloadBytesMax: max(0, ls.cfg.CacheBytesMax-ls.cacheBytes),
 	})
@@ -84,7 +84,7 @@ func (ls *lanes) askFresh(l *lane, limit int, bytesMax int64) {
 
 func (ls *lanes) askReturned(l *lane, limit int) {
 	ls.ask(l, Refill{
-		Stream: StreamReturned, Queue: l.queue.record.ID, Priority: l.priority,
+		Stream: StreamReturned, Queue: l.queue.record.ID, Lane: l.number,
 		FromMs: l.returnedEnd.dueAtMs, FromSeq: l.returnedEnd.seq, Limit: min(limit, refillMax),
 	})
 }
@@ -98,7 +98,7 @@ func (ls *lanes) answered(r Refill, records int) (*lane, reading) {
 	if q == nil {
 		return nil, reading{}
 	}
-	l := q.lanes[r.Priority]
+	l := q.lanes[r.Lane]
 	if l == nil || !l.reads(r.Stream) {
 		return nil, reading{}
 	}

@@ -1,8 +1,8 @@
 package queue
 
-// returnTask returns a task to its lane, where it becomes ready at p.DueAtMs. due contains the
-// fields of the task's Due record that are not in p.
-func (ls *lanes) returnTask(ref Ref, p Progress, due Due) {
+// returnTask puts a task into a lane of its priority, where it becomes ready at p.DueAtMs. due
+// contains the fields of the task's Due record that are not in p.
+func (ls *lanes) returnTask(ref Ref, lane uint8, p Progress, due Due) {
 	q := ls.queues.numbered(ref.Queue)
 	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts
 	p.MaxAttempts, p.History = due.MaxAttempts, due.History
@@ -10,10 +10,10 @@ func (ls *lanes) returnTask(ref Ref, p Progress, due Due) {
 		p.ExpiresAtMs = due.Extras.ExpiresAtMs
 	}
 	ls.journal.PutProgress(ref, p)
-	ls.journal.PutDue(ref, due)
+	ls.journal.PutDue(ref, lane, due)
 	q.record.Counts.Returned++
 	ls.queues.touch(q)
-	ls.pushReturned(q.lane(ref.Priority), ref.Seq, due)
+	ls.pushReturned(q.lane(lane), ref.Seq, due)
 }
 
 // pushReturned adds a task with a new Due record to the window, if its place is before the window's
@@ -43,7 +43,7 @@ func (ls *lanes) insertReturned(l *lane, t returnedTask) {
 
 // removeReturned removes a task that is cancelled or died.
 func (ls *lanes) removeReturned(l *lane, k returnedKey) {
-	ls.journal.DropDue(l.ref(k.seq), k.dueAtMs)
+	ls.journal.DropDue(l.ref(k.seq), l.number, k.dueAtMs)
 	l.noteDropped(k)
 	l.dropDue(k)
 	if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {

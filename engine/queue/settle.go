@@ -24,9 +24,9 @@ type Settlement struct {
 }
 
 // Settle applies settlements of one tenant. It sets out[i] to the outcome of settlements[i]: nil,
-// ErrStaleToken, or an error that wraps a *QuotaError. The last means that the result of a
-// completion would exceed the quota; the lease then continues. No other settlement fails because of
-// a quota.
+// ErrStaleToken, ErrCancelled, or an error that wraps a *QuotaError. The last means that the result
+// of a completion would exceed the quota; the lease then continues. No other settlement fails
+// because of a quota.
 func (s *State) Settle(now int64, tenant string, settlements []Settlement, out []error) {
 	s.advance(now)
 	for i := range settlements {
@@ -34,7 +34,7 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 		s.worked++
 		b, ref := s.find(t.Ref, t.Token)
 		if ref == nil || s.numbered(ref.Queue).record.Tenant != tenant {
-			out[i] = ErrStaleToken
+			out[i] = s.refusal(tenant, t)
 			continue
 		}
 		// sweepLeases ends it, so that Settle has limited work
@@ -106,7 +106,7 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
 		s.die(&given, p.Token, TimeToLiveOver)
 		return
 	}
-	s.returnTask(given.Ref, p, Due{
+	s.returnTask(given.Ref, given.Priority, p, Due{
 		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, Extras: given.Extras,
 	})
 }

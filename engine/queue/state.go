@@ -12,6 +12,7 @@ type State struct {
 	lanes
 	leases
 	retention
+	cancelled
 	dispatcher
 
 	reserved Reserved // the last reservation in the journal
@@ -70,7 +71,8 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		results: newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums),
 		ttlMs:   orDefault(from.NextExpiryMs, math.MaxInt64),
 	}
-	s.dispatcher = dispatcher{env: &s.env, queues: &s.queues, lanes: &s.lanes, leases: &s.leases, retention: &s.retention}
+	s.cancelled = cancelled{max: s.cfg.cancelledMax}
+	s.dispatcher = dispatcher{env: &s.env, queues: &s.queues, lanes: &s.lanes, leases: &s.leases, retention: &s.retention, holders: map[uint32]*Waiter{}}
 	for i := range from.Queues {
 		s.recoverQueue(from.Queues[i])
 	}

@@ -18,7 +18,7 @@ type Stats struct {
 	Delayed       uint64
 	Leased        uint64
 	Dead          uint64
-	Bytes         uint64 // total size of the payloads of all stored tasks
+	Bytes         uint64 // total size of the payloads and headers of all stored tasks
 	// Charged is the number of bytes charged for the queue and all of its tasks with their
 	// histories. It excludes results and idempotency keys, whose charges are known only per tenant.
 	Charged uint64

@@ -10,7 +10,8 @@ type Stored struct {
 	Bytes       uint32 // size of the payload
 	Progress    Progress
 	HasProgress bool
-	HasDue      bool // the task has a Due record, for the time Progress.DueAtMs
+	HasDue      bool  // the task has a Due record, for the time Progress.DueAtMs
+	Lane        uint8 // the lane of the Due record
 	Dead        bool
 }
 
@@ -41,15 +42,14 @@ func (t *Stored) ref() LeaseRef {
 // withdraw removes a task that is not leased from its part of the queue.
 func (s *State) withdraw(t *Stored) {
 	q := s.numbered(t.Ref.Queue)
-	l := q.lane(t.Ref.Priority)
 	c := &q.record.Counts
 	s.changed(t.Ref)
 	switch s.part(t) {
 	case partFresh:
-		s.passOver(l, t.Ref.Seq)
+		s.passOver(q.lane(t.Ref.Priority), t.Ref.Seq)
 		c.Fresh--
 	case partReturned:
-		s.removeReturned(l, returnedKey{t.Progress.DueAtMs, t.Ref.Seq})
+		s.removeReturned(q.lane(t.Lane), returnedKey{t.Progress.DueAtMs, t.Ref.Seq})
 		c.Returned--
 	case partDead:
 		s.journal.DropDead(t.Ref)
@@ -59,12 +59,19 @@ func (s *State) withdraw(t *Stored) {
 	s.touch(q)
 }
 
-// Cancel removes a task in any state, and frees its idempotency key.
+// Cancel removes a task in any state, and frees its idempotency key. If the task was leased,
+// CancelledLeases reports the lease, and Settle refuses it with ErrCancelled.
 func (s *State) Cancel(t *Stored) {
 	if b, ref := s.findLease(t.Ref); ref != nil {
 		given := *ref
+		q := s.numbered(given.Queue)
+		token := q.leased.token(given.Seq)
 		s.endLease(b, ref)
 		s.remove(&given, given.Attempt-1)
+		s.noteCancelled(token, cancelledTask{given.Ref, q.record.Tenant})
+		if w := s.holders[b.holder]; w != nil {
+			s.unread = append(s.unread, CancelledLease{Waiter: w, Ref: given.Ref, Token: token})
+		}
 		return
 	}
 	s.withdraw(t)
@@ -87,7 +94,7 @@ func (s *State) Redrive(t *Stored) bool {
 		return false
 	}
 	s.withdraw(t)
-	s.returnTask(t.Ref, Progress{DueAtMs: s.nowMs, Attempts: t.Progress.Attempts, Token: t.Progress.Token}, Due{
+	s.returnTask(t.Ref, DelayedLane(t.Ref.Priority), Progress{DueAtMs: s.nowMs, Attempts: t.Progress.Attempts, Token: t.Progress.Token}, Due{
 		MaxAttempts: t.Progress.Attempts + t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
 		History: t.Progress.History, Extras: t.Task.Extras.immortal(),
 	})

@@ -4,6 +4,7 @@ package queue
 type NewTask struct {
 	Queue       string
 	Priority    uint8
+	HasHeaders  bool   // the payload begins with headers; see AddHeaders
 	Payload     []byte // the state retains it: the caller must not change it
 	DelayMs     uint64
 	NotBeforeMs int64  // not with DelayMs
@@ -22,9 +23,10 @@ type Task struct {
 	LeaseMs      uint64
 	// Delayed is true if the task was enqueued with a delay. Such a task is found through its Due
 	// record. The scan for fresh tasks skips delayed tasks and tasks with a Progress record.
-	Delayed bool
-	Extras  *Extras
-	Payload []byte
+	Delayed    bool
+	HasHeaders bool // the payload begins with headers; see Split
+	Extras     *Extras
+	Payload    []byte
 }
 
 // Due is the record of a task that becomes ready at DueAtMs: a task that was enqueued with a delay,
@@ -34,7 +36,7 @@ type Due struct {
 	Attempts    uint32 // number of attempts used so far
 	MaxAttempts uint32
 	LeaseMs     uint64
-	Bytes       uint32 // of the payload
+	Bytes       uint32 // of the payload, including headers
 	History     History
 	Extras      *Extras
 }
@@ -73,7 +75,7 @@ type LeaseRef struct {
 	Attempt     uint32 // number of this attempt, from 1
 	MaxAttempts uint32
 	LeaseMs     uint64
-	Bytes       uint32 // of the payload
+	Bytes       uint32 // of the payload, including headers
 	History     History
 	// HasProgress is true if the task has a Progress record, which must be removed with the task.
 	HasProgress bool
@@ -103,8 +105,10 @@ type Delivery struct {
 	Token        uint64
 	EnqueuedAtMs int64
 	Payload      []byte
-	// Cached is true if EnqueuedAtMs and Payload are set. If it is false, the caller must read
-	// them, and the error of the last attempt, from the store once the decision is committed.
+	HasHeaders   bool // the payload begins with headers; see Split
+	// Cached is true if EnqueuedAtMs, Payload and HasHeaders are set. If it is false, the caller
+	// must read them, and the error of the last attempt, from the store once the decision is
+	// committed.
 	Cached bool
 	// LastError is the error of the last failed attempt. The state never sets it.
 	LastError string
@@ -120,7 +124,7 @@ type Counts struct {
 	Returned  uint64 // tasks with a Due record
 	Leased    uint64
 	Dead      uint64
-	Bytes     uint64 // total size of the payloads of the stored tasks
+	Bytes     uint64 // total size of the payloads and headers of the stored tasks
 	// HistoryBytes is the charge for the stored attempts of these tasks. It excludes attempts
 	// stored by older servers that did not charge for them.
 	HistoryBytes uint64
@@ -143,13 +147,13 @@ type Record struct {
 	Policy        Policy
 	PolicyVersion uint64 // 0 means never configured
 	Paused        bool
-	// Bit p of Lanes is set if the queue ever had a task of priority p.
-	Lanes uint16
+	// Bit n of Lanes is set if the lane with the number n ever had a task.
+	Lanes uint32
 	// Cursors contains, for each priority, a lower bound of the seqs of fresh tasks.
 	Cursors [MaxPriority + 1]uint64
-	// Due contains the count of due returned tasks of each priority. It is stored only while
-	// Counts.Returned is above 0.
-	Due [MaxPriority + 1]DueCount
+	// Due contains the count of due returned tasks of each lane. It is nil if Counts.Returned is 0.
+	// A State sets it only while it passes the record to the journal, which must not retain it.
+	Due *[Lanes]DueCount
 }
 
 // Meta is the record of the shard, written with each commit.

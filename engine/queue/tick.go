@@ -40,7 +40,7 @@ func (s *State) sweepLeases() {
 // batch. Without the heap, each further call would visit all tasks of the batch.
 func (s *State) expire(b *lease, most int) (left int) {
 	left = most
-	if b.ext == nil && b.live <= most && b.expiresAlike(s.nowMs) {
+	if b.ext == nil && int(b.live) <= most && b.expiresAlike(s.nowMs) {
 		for i := range b.refs {
 			if s.expireRef(b, i) {
 				left--

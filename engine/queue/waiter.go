@@ -9,6 +9,7 @@ type Waiter struct {
 	Owner any // the caller's value; the state does not use it
 
 	leaseMs  uint64
+	holder   uint32 // the key in dispatcher.holders; 0 for a Once waiter
 	once     bool
 	credits  int
 	pool     Pool
@@ -94,6 +95,11 @@ func (d *dispatcher) Subscribe(c Claim, owner any) (*Waiter, error) {
 		}
 		w.subs = append(w.subs, sub)
 	}
+	if !w.once {
+		d.lastHolder++
+		w.holder = d.lastHolder
+		d.holders[w.holder] = w
+	}
 	d.Credit(w, c.Credit)
 	return w, nil
 }
@@ -123,6 +129,9 @@ func (d *dispatcher) Unsubscribe(w *Waiter) {
 		d.queues.left(sub.queue)
 	}
 	w.subs = nil
+	if !w.once {
+		delete(d.holders, w.holder)
+	}
 }
 
 // list adds an open waiter to its queues, starting with the queue that has the next turn.

@@ -74,13 +74,18 @@ func (qs *queues) flushQueues() bool {
 		if q.dirty = false; !q.stored { // the queue was deleted after the change
 			continue
 		}
-		for p, l := range q.lanes {
-			if l != nil {
-				q.record.Lanes |= 1 << p
-				q.record.Cursors[p] = l.cursor
-				q.record.Due[p] = l.dueCount(qs.nowMs)
-				l.unsaved = 0
+		for n, l := range q.lanes {
+			if l == nil {
+				continue
 			}
+			q.record.Lanes |= 1 << n
+			if n <= MaxPriority {
+				q.record.Cursors[n] = l.cursor
+			}
+			l.unsaved = 0
+		}
+		if q.record.Counts.Returned > 0 {
+			q.record.Due = qs.countsOf(q)
 		}
 		if c := &q.record.Counts; !c.addUp() && !q.unsound {
 			broken("the counts of queue %q of tenant %q do not add up: %+v", q.record.Name, q.record.Tenant, *c)
@@ -88,7 +93,19 @@ func (qs *queues) flushQueues() bool {
 		q.rates.update(&q.record.Counts, qs.nowMs)
 		qs.seqMax = max(qs.seqMax, q.record.NextSeq)
 		qs.journal.PutQueue(&q.record)
+		q.record.Due = nil
 	}
 	qs.dirty = qs.dirty[:0]
 	return true
+}
+
+// countsOf returns the counts of due tasks of a queue's lanes. They are valid until the next call.
+func (qs *queues) countsOf(q *Queue) *[Lanes]DueCount {
+	for n, l := range q.lanes {
+		qs.dueCounts[n] = DueCount{}
+		if l != nil {
+			qs.dueCounts[n] = l.dueCount(qs.nowMs)
+		}
+	}
+	return &qs.dueCounts
 }

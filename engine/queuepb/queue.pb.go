@@ -108,6 +108,10 @@ const (
 	ErrorCode_ERROR_CODE_NOT_LEADER ErrorCode = 7
 	// The node lost the lead during the call, which may or may not take effect.
 	ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME ErrorCode = 8
+	// The task was cancelled while the token's lease was current, so nothing has settled that lease.
+	// Each shard remembers its last 4,096 such leases until its server restarts or another node leads
+	// it. A lease that it has forgotten is refused with STALE_TOKEN.
+	ErrorCode_ERROR_CODE_CANCELLED ErrorCode = 9
 )
 
 // Enum value maps for ErrorCode.
@@ -122,6 +126,7 @@ var (
 		6: "ERROR_CODE_PERMISSION_DENIED",
 		7: "ERROR_CODE_NOT_LEADER",
 		8: "ERROR_CODE_UNKNOWN_OUTCOME",
+		9: "ERROR_CODE_CANCELLED",
 	}
 	ErrorCode_value = map[string]int32{
 		"ERROR_CODE_UNSPECIFIED":        0,
@@ -133,6 +138,7 @@ var (
 		"ERROR_CODE_PERMISSION_DENIED":  6,
 		"ERROR_CODE_NOT_LEADER":         7,
 		"ERROR_CODE_UNKNOWN_OUTCOME":    8,
+		"ERROR_CODE_CANCELLED":          9,
 	}
 )
 
@@ -322,8 +328,13 @@ type NewTask struct {
 	// duplicate, even if that task is done or dead. Cancelling or purging the task, or deleting its
 	// queue, frees the key immediately.
 	IdempotencyKey string `protobuf:"bytes,11,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Texts for the worker, which the server stores with the task and returns with it. At most 32,
+	// with at most 4 KiB together. A key has 1 to 64 characters of a-z, 0-9 and "-_.". A value has at
+	// most 1 KiB of UTF-8 without control characters. The admin service can list the tasks with one
+	// value of the key "kind".
+	Headers       map[string]string `protobuf:"bytes,12,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NewTask) Reset() {
@@ -433,6 +444,13 @@ func (x *NewTask) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *NewTask) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
 // Task is a task as the server returns it.
 type Task struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -455,7 +473,9 @@ type Task struct {
 	// The error text of the last failed attempt.
 	LastError string `protobuf:"bytes,13,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
 	// When the task's time to live ends; 0 means never.
-	ExpiresAtMs   int64 `protobuf:"varint,14,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	ExpiresAtMs int64 `protobuf:"varint,14,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	// The headers from NewTask.
+	Headers       map[string]string `protobuf:"bytes,15,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -586,6 +606,13 @@ func (x *Task) GetExpiresAtMs() int64 {
 		return x.ExpiresAtMs
 	}
 	return 0
+}
+
+func (x *Task) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
 }
 
 // ItemError is the reason why one item of a batch was refused. Over REST, a call with exactly one
@@ -2690,14 +2717,19 @@ func (x *WorkRequest) GetSettlements() []*Settlement {
 	return nil
 }
 
-// WorkResponse carries pushed tasks, answers to settlements, or both.
+// WorkResponse carries pushed tasks, answers to settlements, and cancellations.
 type WorkResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Tasks   []*Task                `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	Answers []*SettleAnswer        `protobuf:"bytes,2,rep,name=answers,proto3" json:"answers,omitempty"`
 	// The server's clock when it sent the tasks, in Unix milliseconds; set with tasks. The lease of a
 	// task lasts lease_expires_at_ms - now_ms from then on, whatever the client's own clock shows.
-	NowMs         int64 `protobuf:"varint,3,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	NowMs int64 `protobuf:"varint,3,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	// Leases of this stream whose tasks were cancelled; sent once the cancellation is durable, and
+	// not before the task itself. The server drops some of them if more than 4,096 wait for a client
+	// that does not read, and has none for leases from before a restart or a change of the leader.
+	// Settling or extending such a lease is refused nevertheless.
+	Cancelled     []*CancelledLease `protobuf:"bytes,4,rep,name=cancelled,proto3" json:"cancelled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2753,6 +2785,66 @@ func (x *WorkResponse) GetNowMs() int64 {
 	return 0
 }
 
+func (x *WorkResponse) GetCancelled() []*CancelledLease {
+	if x != nil {
+		return x.Cancelled
+	}
+	return nil
+}
+
+// CancelledLease is a lease that ended because its task was cancelled.
+type CancelledLease struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Token         uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelledLease) Reset() {
+	*x = CancelledLease{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelledLease) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelledLease) ProtoMessage() {}
+
+func (x *CancelledLease) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelledLease.ProtoReflect.Descriptor instead.
+func (*CancelledLease) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *CancelledLease) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CancelledLease) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
 // SettleAnswer answers the settlements of one WorkRequest.
 type SettleAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2765,7 +2857,7 @@ type SettleAnswer struct {
 
 func (x *SettleAnswer) Reset() {
 	*x = SettleAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +2869,7 @@ func (x *SettleAnswer) String() string {
 func (*SettleAnswer) ProtoMessage() {}
 
 func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +2882,7 @@ func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleAnswer.ProtoReflect.Descriptor instead.
 func (*SettleAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{38}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SettleAnswer) GetFrame() uint64 {
@@ -2817,7 +2909,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"initial_ms\x18\x01 \x01(\x04R\tinitialMs\x12\x15\n" +
 	"\x06max_ms\x18\x02 \x01(\x04R\x05maxMs\x12-\n" +
 	"\x12multiplier_percent\x18\x03 \x01(\rR\x11multiplierPercent\x12%\n" +
-	"\x0ejitter_percent\x18\x04 \x01(\rR\rjitterPercent\"\xf5\x02\n" +
+	"\x0ejitter_percent\x18\x04 \x01(\rR\rjitterPercent\"\xf1\x03\n" +
 	"\aNewTask\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\rR\bpriority\x12\x18\n" +
@@ -2830,7 +2922,11 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\abackoff\x18\t \x01(\v2\x17.prony.queue.v1.BackoffR\abackoff\x12.\n" +
 	"\x13result_retention_ms\x18\n" +
 	" \x01(\x04R\x11resultRetentionMs\x12'\n" +
-	"\x0fidempotency_key\x18\v \x01(\tR\x0eidempotencyKey\"\xb2\x03\n" +
+	"\x0fidempotency_key\x18\v \x01(\tR\x0eidempotencyKey\x12>\n" +
+	"\aheaders\x18\f \x03(\v2$.prony.queue.v1.NewTask.HeadersEntryR\aheaders\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xab\x04\n" +
 	"\x04Task\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x14\n" +
@@ -2847,7 +2943,11 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\tdue_at_ms\x18\f \x01(\x03R\adueAtMs\x12\x1d\n" +
 	"\n" +
 	"last_error\x18\r \x01(\tR\tlastError\x12\"\n" +
-	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\"\xd6\x01\n" +
+	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\x12;\n" +
+	"\aheaders\x18\x0f \x03(\v2!.prony.queue.v1.Task.HeadersEntryR\aheaders\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd6\x01\n" +
 	"\tItemError\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12-\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x19.prony.queue.v1.ErrorCodeR\x04code\x12\x14\n" +
@@ -2988,11 +3088,15 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x04open\x18\x01 \x01(\v2\x18.prony.queue.v1.WorkOpenR\x04open\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\rR\acredits\x12\x14\n" +
 	"\x05frame\x18\x03 \x01(\x04R\x05frame\x12<\n" +
-	"\vsettlements\x18\x04 \x03(\v2\x1a.prony.queue.v1.SettlementR\vsettlements\"\x89\x01\n" +
+	"\vsettlements\x18\x04 \x03(\v2\x1a.prony.queue.v1.SettlementR\vsettlements\"\xc7\x01\n" +
 	"\fWorkResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x126\n" +
 	"\aanswers\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleAnswerR\aanswers\x12\x15\n" +
-	"\x06now_ms\x18\x03 \x01(\x03R\x05nowMs\"W\n" +
+	"\x06now_ms\x18\x03 \x01(\x03R\x05nowMs\x12<\n" +
+	"\tcancelled\x18\x04 \x03(\v2\x1e.prony.queue.v1.CancelledLeaseR\tcancelled\"6\n" +
+	"\x0eCancelledLease\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\"W\n" +
 	"\fSettleAnswer\x12\x14\n" +
 	"\x05frame\x18\x01 \x01(\x04R\x05frame\x121\n" +
 	"\x06errors\x18\x02 \x03(\v2\x19.prony.queue.v1.ItemErrorR\x06errors*\x96\x01\n" +
@@ -3002,7 +3106,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x12TASK_STATE_DELAYED\x10\x02\x12\x15\n" +
 	"\x11TASK_STATE_LEASED\x10\x03\x12\x13\n" +
 	"\x0fTASK_STATE_DONE\x10\x04\x12\x13\n" +
-	"\x0fTASK_STATE_DEAD\x10\x05*\x9a\x02\n" +
+	"\x0fTASK_STATE_DEAD\x10\x05*\xb4\x02\n" +
 	"\tErrorCode\x12\x1a\n" +
 	"\x16ERROR_CODE_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bERROR_CODE_INVALID_ARGUMENT\x10\x01\x12\x18\n" +
@@ -3012,7 +3116,8 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x16ERROR_CODE_UNAVAILABLE\x10\x05\x12 \n" +
 	"\x1cERROR_CODE_PERMISSION_DENIED\x10\x06\x12\x19\n" +
 	"\x15ERROR_CODE_NOT_LEADER\x10\a\x12\x1e\n" +
-	"\x1aERROR_CODE_UNKNOWN_OUTCOME\x10\b*\x96\x01\n" +
+	"\x1aERROR_CODE_UNKNOWN_OUTCOME\x10\b\x12\x18\n" +
+	"\x14ERROR_CODE_CANCELLED\x10\t*\x96\x01\n" +
 	"\fSettleAction\x12\x1d\n" +
 	"\x19SETTLE_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16SETTLE_ACTION_COMPLETE\x10\x01\x12\x16\n" +
@@ -3046,7 +3151,7 @@ func file_prony_queue_v1_queue_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_queue_v1_queue_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_prony_queue_v1_queue_proto_goTypes = []any{
 	(TaskState)(0),              // 0: prony.queue.v1.TaskState
 	(ErrorCode)(0),              // 1: prony.queue.v1.ErrorCode
@@ -3089,67 +3194,73 @@ var file_prony_queue_v1_queue_proto_goTypes = []any{
 	(*WorkOpen)(nil),            // 38: prony.queue.v1.WorkOpen
 	(*WorkRequest)(nil),         // 39: prony.queue.v1.WorkRequest
 	(*WorkResponse)(nil),        // 40: prony.queue.v1.WorkResponse
-	(*SettleAnswer)(nil),        // 41: prony.queue.v1.SettleAnswer
+	(*CancelledLease)(nil),      // 41: prony.queue.v1.CancelledLease
+	(*SettleAnswer)(nil),        // 42: prony.queue.v1.SettleAnswer
+	nil,                         // 43: prony.queue.v1.NewTask.HeadersEntry
+	nil,                         // 44: prony.queue.v1.Task.HeadersEntry
 }
 var file_prony_queue_v1_queue_proto_depIdxs = []int32{
 	3,  // 0: prony.queue.v1.NewTask.backoff:type_name -> prony.queue.v1.Backoff
-	0,  // 1: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
-	1,  // 2: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
-	11, // 3: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
-	4,  // 4: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
-	14, // 5: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
-	6,  // 6: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
-	18, // 7: prony.queue.v1.ClaimRequest.completions:type_name -> prony.queue.v1.Completion
-	5,  // 8: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
-	30, // 9: prony.queue.v1.ClaimResponse.results:type_name -> prony.queue.v1.SettleResult
-	6,  // 10: prony.queue.v1.ClaimResponse.claim_error:type_name -> prony.queue.v1.ItemError
-	2,  // 11: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
-	18, // 12: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
-	30, // 13: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
-	21, // 14: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
-	30, // 15: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
-	24, // 16: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
-	30, // 17: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
-	27, // 18: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
-	30, // 19: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
-	6,  // 20: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
-	5,  // 21: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
-	0,  // 22: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
-	4,  // 23: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
-	37, // 24: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
-	6,  // 25: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
-	38, // 26: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
-	17, // 27: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
-	5,  // 28: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
-	41, // 29: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
-	6,  // 30: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
-	12, // 31: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
-	15, // 32: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
-	19, // 33: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
-	22, // 34: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
-	25, // 35: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
-	28, // 36: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
-	31, // 37: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
-	33, // 38: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
-	9,  // 39: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
-	35, // 40: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
-	39, // 41: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
-	13, // 42: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
-	16, // 43: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
-	20, // 44: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
-	23, // 45: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
-	26, // 46: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
-	29, // 47: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
-	32, // 48: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
-	34, // 49: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
-	10, // 50: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
-	36, // 51: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
-	40, // 52: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
-	42, // [42:53] is the sub-list for method output_type
-	31, // [31:42] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	43, // 1: prony.queue.v1.NewTask.headers:type_name -> prony.queue.v1.NewTask.HeadersEntry
+	0,  // 2: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
+	44, // 3: prony.queue.v1.Task.headers:type_name -> prony.queue.v1.Task.HeadersEntry
+	1,  // 4: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
+	11, // 5: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
+	4,  // 6: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
+	14, // 7: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
+	6,  // 8: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
+	18, // 9: prony.queue.v1.ClaimRequest.completions:type_name -> prony.queue.v1.Completion
+	5,  // 10: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
+	30, // 11: prony.queue.v1.ClaimResponse.results:type_name -> prony.queue.v1.SettleResult
+	6,  // 12: prony.queue.v1.ClaimResponse.claim_error:type_name -> prony.queue.v1.ItemError
+	2,  // 13: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
+	18, // 14: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
+	30, // 15: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
+	21, // 16: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
+	30, // 17: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
+	24, // 18: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
+	30, // 19: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
+	27, // 20: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
+	30, // 21: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
+	6,  // 22: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
+	5,  // 23: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
+	0,  // 24: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
+	4,  // 25: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
+	37, // 26: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
+	6,  // 27: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
+	38, // 28: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
+	17, // 29: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
+	5,  // 30: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
+	42, // 31: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
+	41, // 32: prony.queue.v1.WorkResponse.cancelled:type_name -> prony.queue.v1.CancelledLease
+	6,  // 33: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
+	12, // 34: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
+	15, // 35: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
+	19, // 36: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
+	22, // 37: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
+	25, // 38: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
+	28, // 39: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
+	31, // 40: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
+	33, // 41: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
+	9,  // 42: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
+	35, // 43: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
+	39, // 44: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
+	13, // 45: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
+	16, // 46: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
+	20, // 47: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
+	23, // 48: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
+	26, // 49: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
+	29, // 50: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
+	32, // 51: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
+	34, // 52: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
+	10, // 53: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
+	36, // 54: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
+	40, // 55: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
+	45, // [45:56] is the sub-list for method output_type
+	34, // [34:45] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_prony_queue_v1_queue_proto_init() }
@@ -3163,7 +3274,7 @@ func file_prony_queue_v1_queue_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_queue_v1_queue_proto_rawDesc), len(file_prony_queue_v1_queue_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   39,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -262,7 +262,9 @@ func (m *member) enqueue(payload []byte) error {
 		err error
 	}
 	c := make(chan answer, 1)
-	err := s.Enqueue("t", []queue.NewTask{{Queue: "q", Payload: payload}}, func(out []queue.Enqueued, err error) { c <- answer{out, err} })
+	n := queue.NewTask{Queue: "q", Payload: payload}
+	n.AddHeaders(map[string]string{"kind": m.id})
+	err := s.Enqueue("t", []queue.NewTask{n}, func(out []queue.Enqueued, err error) { c <- answer{out, err} })
 	if err != nil {
 		return err
 	}
@@ -294,25 +296,60 @@ func (g *group) caughtUp(m, with *member) {
 	require.Eventually(g, func() bool { return m.Store().Position().Index >= at.Index }, patience, step, "%s does not catch up", m.id)
 }
 
-// same checks that all members have the same content.
+// same checks that all members have the same content. An election adds an entry to the log, so it
+// compares contents that were all read at one position.
 func (g *group) same() {
 	g.Helper()
 	leader := g.leader()
 	g.fill(1, leader.id)
-	for _, m := range g.members {
-		g.caughtUp(m, leader)
-	}
-	want, err := leader.Store().Audit(1_000)
-	require.NoError(g, err)
-	for _, m := range g.members {
-		got, err := m.Store().Audit(1_000)
-		require.NoError(g, err)
-		assert.Equal(g, want, got, "%s and %s", m.id, leader.id)
-		assert.Equal(g, leader.Store().Position(), m.Store().Position())
-		if f := m.failed.Load(); f != nil {
-			assert.NoError(g, *f, m.id)
+	audits, tasks := map[string][]storage.AuditedQueue{}, map[string]map[uint64]string{}
+	for ends := time.Now().Add(patience); ; <-time.After(step) {
+		require.True(g, time.Now().Before(ends), "the members do not reach the same position")
+		at := leader.Store().Position()
+		if !g.allAt(at) {
+			continue
+		}
+		for id, m := range g.members {
+			var err error
+			audits[id], err = m.Store().Audit(1_000)
+			require.NoError(g, err)
+			tasks[id] = m.tasks()
+		}
+		if g.allAt(at) {
+			break
 		}
 	}
+	for id, m := range g.members {
+		assert.Equal(g, audits[leader.id], audits[id], "%s and %s", id, leader.id)
+		assert.Equal(g, tasks[leader.id], tasks[id], "%s and %s", id, leader.id)
+		if f := m.failed.Load(); f != nil {
+			assert.NoError(g, *f, id)
+		}
+	}
+}
+
+func (g *group) allAt(p storage.Position) bool {
+	for _, m := range g.members {
+		if m.Store().Position() != p {
+			return false
+		}
+	}
+	return true
+}
+
+// tasks returns the headers and payloads of the first fresh tasks of a member's store, by seq.
+func (m *member) tasks() map[uint64]string {
+	m.Helper()
+	all, _, err := m.Store().Fresh(queue.Refill{Limit: 100, PayloadBytesMax: 1 << 30})
+	require.NoError(m, err)
+	require.NotEmpty(m, all)
+	out := map[uint64]string{}
+	for _, t := range all {
+		headers, payload := t.Task.Split()
+		require.NotEmpty(m, headers.Get("kind"))
+		out[t.Seq] = fmt.Sprint(headers.Map(), " ", string(payload))
+	}
+	return out
 }
 
 // loaded has clients enqueue at a member until ctx ends.

@@ -37,8 +37,10 @@ func statusOf(s *status.Status) int {
 	for _, d := range s.Details() {
 		switch d := d.(type) {
 		case *queuepb.ItemError:
-			if d.GetCode() == queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN {
+			switch d.GetCode() {
+			case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, queuepb.ErrorCode_ERROR_CODE_CANCELLED:
 				return http.StatusConflict
+			default:
 			}
 		case *queuepb.UnknownOutcome: // as after a timeout, the effect is unknown
 			return http.StatusGatewayTimeout

@@ -109,6 +109,8 @@ func (d *hotDecoder) task(name []byte, m *queuepb.NewTask) (field int, ok bool) 
 		return 6, d.uint64(&m.LeaseMs)
 	case "idempotency_key", "idempotencyKey":
 		return 11, d.string(&m.IdempotencyKey)
+	case "headers":
+		return 12, d.headers(&m.Headers)
 	}
 	return 0, false
 }
@@ -181,6 +183,27 @@ func (d *hotDecoder) object(field func(d *hotDecoder, name []byte) (number int, 
 		}
 		seen |= 1 << number
 	}
+	return d.open('}')
+}
+
+// headers reads an object of strings. It refuses an object that contains a key twice.
+func (d *hotDecoder) headers(into *map[string]string) bool {
+	if !d.open('{') {
+		return false
+	}
+	headers := map[string]string{}
+	for d.json.PeekKind() == '"' {
+		name, ok := d.quoted()
+		if !ok {
+			return false
+		}
+		key, value := string(name), ""
+		if _, twice := headers[key]; twice || !d.string(&value) {
+			return false
+		}
+		headers[key] = value
+	}
+	*into = headers
 	return d.open('}')
 }
 

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"encoding/base64"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -128,7 +130,21 @@ func (e *hotEncoder) task(t *queuepb.Task) bool {
 		return false
 	}
 	e.int64(`,"expires_at_ms":"`, t.GetExpiresAtMs())
-	e.raw("}")
+	e.raw(`,"headers":{`)
+	if headers := t.GetHeaders(); len(headers) > 0 && !e.headers(headers) {
+		return false
+	}
+	e.raw("}}")
+	return true
+}
+
+func (e *hotEncoder) headers(headers map[string]string) bool {
+	for i, key := range slices.Sorted(maps.Keys(headers)) {
+		e.separate(i)
+		if !e.text("", key) || !e.text(":", headers[key]) {
+			return false
+		}
+	}
 	return true
 }
 

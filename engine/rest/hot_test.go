@@ -30,6 +30,11 @@ func drawBytes(t *rapid.T, label string) []byte {
 	return rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, label)
 }
 
+func drawHeaders(t *rapid.T) map[string]string {
+	text := rapid.Custom(func(t *rapid.T) string { return drawText(t, "header") })
+	return rapid.MapOfN(text, text, 0, 3).Draw(t, "headers")
+}
+
 func drawCompletions(t *rapid.T) []*queuepb.Completion {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *queuepb.Completion {
 		return &queuepb.Completion{Id: drawText(t, "id"), Token: rapid.Uint64().Draw(t, "token"), Result: drawBytes(t, "result")}
@@ -45,6 +50,7 @@ func drawRequest(t *rapid.T) proto.Message {
 				Queue: drawText(t, "queue"), Priority: rapid.Uint32().Draw(t, "priority"), Payload: drawBytes(t, "payload"),
 				DelayMs: rapid.Uint64().Draw(t, "delay"), MaxAttempts: rapid.Uint32().Draw(t, "attempts"),
 				LeaseMs: rapid.Uint64().Draw(t, "lease"), IdempotencyKey: drawText(t, "key"),
+				Headers: drawHeaders(t),
 			})
 		}
 		return m
@@ -119,6 +125,14 @@ func TestHotRequestsAreDecodedAsByProtojson(t *testing.T) {
 		`{"tasks":[{"delay_ms":18446744073709551615}]}`:   true,
 		`{"tasks":[{"delay_ms":"18446744073709551616"}]}`: false,
 		`{"tasks":[{"backoff":{"initial_ms":1}}]}`:        false,
+		`{"tasks":[{"headers":{}}]}`:                      true,
+		`{"tasks":[{"headers":{"":"","a":"\u0062"}}]}`:    true,
+		`{"tasks":[{"headers":{"a":"b","\u0061":"c"}}]}`:  false,
+		`{"tasks":[{"headers":{"a":1}}]}`:                 false,
+		`{"tasks":[{"headers":{"a":null}}]}`:              false,
+		`{"tasks":[{"headers":["a"]}]}`:                   false,
+		`{"tasks":[{"headers":{},"headers":{}}]}`:         false,
+		`{"tasks":[{"headers":{"a":"b"`:                   false,
 		`{"tasks":[` + strings.Repeat(`[`, 200) + `]}`:    false,
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -221,6 +235,7 @@ func drawAnswer(t *rapid.T) (m proto.Message, hot bool) {
 				Token: rapid.Uint64().Draw(t, "token"), LeaseExpiresAtMs: rapid.Int64().Draw(t, "expires"),
 				EnqueuedAtMs: rapid.Int64().Draw(t, "enqueued"), State: queuepb.TaskState(state), DueAtMs: rapid.Int64().Draw(t, "due"),
 				LastError: drawText(t, "last error"), ExpiresAtMs: rapid.Int64().Draw(t, "ttl"),
+				Headers: drawHeaders(t),
 			})
 		}
 		a.Results, a.ClaimError = results(), mistake()
@@ -260,7 +275,7 @@ func TestAnswersAreEncodedAsByProtojson(t *testing.T) {
 // The encoder handles every field of the messages that it encodes: new fields must be added there.
 func TestAllFieldsOfAnswersAreEncoded(t *testing.T) {
 	for m, fields := range map[proto.Message]int{
-		&queuepb.EnqueueResponse{}: 1, &queuepb.EnqueueResult{}: 3, &queuepb.ClaimResponse{}: 5, &queuepb.Task{}: 14,
+		&queuepb.EnqueueResponse{}: 1, &queuepb.EnqueueResult{}: 3, &queuepb.ClaimResponse{}: 5, &queuepb.Task{}: 15,
 		&queuepb.CompleteResponse{}: 1, &queuepb.SettleResult{}: 1,
 	} {
 		assert.Equal(t, fields, m.ProtoReflect().Descriptor().Fields().Len(), "%T", m)

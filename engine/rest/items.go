@@ -3,14 +3,22 @@ package rest
 import (
 	"bytes"
 	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // nestedMax is the maximum depth that checkItems checks. The decoder refuses arrays and objects
 // that are nested more deeply.
 const nestedMax = 64
 
-// checkItems refuses a JSON text that contains an array of more than itemsMax elements. It does so
-// before the decoder allocates memory for them. It accepts invalid JSON, which the decoder refuses.
+// fieldsMax is the maximum number of fields and map entries in a text, as a multiple of the limit of
+// array elements. It exceeds the fields of a task with all its headers.
+const fieldsMax = 64
+
+// checkItems refuses a JSON text that contains an array of more than itemsMax elements, or more than
+// fieldsMax times as many fields. It does so before the decoder allocates memory for them. It
+// accepts invalid JSON, which the decoder refuses.
 func checkItems(text []byte, itemsMax int) error {
 	// Each element takes at least two bytes: its own and a comma. So a short text cannot have too
 	// many.
@@ -22,7 +30,7 @@ func checkItems(text []byte, itemsMax int) error {
 		items int
 		key   []byte // of an object: the last string that was read, a key or a value
 	}
-	depth := 0
+	depth, fields := 0, 0
 	for i := 0; i < len(text); i++ {
 		level := &levels[depth]
 		switch text[i] {
@@ -31,6 +39,9 @@ func checkItems(text []byte, itemsMax int) error {
 				return nil
 			}
 			levels[depth].array, levels[depth].items, levels[depth].key = text[i] == '[', 1, level.key
+			if text[i] == '{' {
+				fields++
+			}
 		case '}', ']':
 			if depth--; depth < 0 {
 				return nil
@@ -38,6 +49,12 @@ func checkItems(text []byte, itemsMax int) error {
 		case ',':
 			if level.items++; level.array && level.items > itemsMax {
 				return fieldError(clip(string(level.key)), fmt.Sprintf("has more than %d items: send at most %d in one call", itemsMax, itemsMax))
+			}
+			if level.array {
+				break
+			}
+			if fields++; fields > fieldsMax*itemsMax {
+				return status.Errorf(codes.InvalidArgument, "the body: has more than %d fields: send fewer items in one call", fieldsMax*itemsMax)
 			}
 		case '"':
 			end := textEnd(text, i+1)

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,6 +25,23 @@ func longest(v any) (n int) {
 	case map[string]any:
 		for _, e := range v {
 			n = max(n, longest(e))
+		}
+	}
+	return n
+}
+
+// membersOf returns the number of fields of all objects in a decoded value. An empty object counts as
+// one field.
+func membersOf(v any) (n int) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			n += membersOf(e)
+		}
+	case map[string]any:
+		n = max(1, len(v))
+		for _, e := range v {
+			n += membersOf(e)
 		}
 	}
 	return n
@@ -58,7 +76,7 @@ func TestArraysAreCountedAsTheyAreDecoded(t *testing.T) {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
 		itemsMax := rapid.IntRange(1, 5).Draw(t, "max")
-		require.Equal(t, longest(v) > itemsMax, checkItems(text, itemsMax) != nil, "%s", text)
+		require.Equal(t, longest(v) > itemsMax || membersOf(v) > fieldsMax*itemsMax, checkItems(text, itemsMax) != nil, "%s", text)
 	})
 }
 
@@ -81,4 +99,21 @@ func TestTooManyItemsAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 	err := checkItems([]byte(text), 1_000)
 	assert.Equal(t, codes.InvalidArgument, status.Code(err))
 	assert.Less(t, testing.AllocsPerRun(1, func() { _ = checkItems([]byte(text), 1_000) }), 100.0)
+}
+
+func TestTooManyHeadersAreRefusedBeforeTheyAreDecoded(t *testing.T) {
+	a := serve(t, failing(assert.AnError), Options{})
+	var text strings.Builder
+	text.WriteString(`{"tasks":[{"headers":{"a":""`)
+	for i := range 1 << 20 {
+		fmt.Fprintf(&text, `,"%x":""`, i)
+	}
+	text.WriteString(`}}]}`)
+	got := a.post("/v1/tasks:enqueue", text.String())
+	assert.Equal(t, http.StatusBadRequest, got.status)
+	assert.Contains(t, got.Message, "the body: has more than 64000 fields: send fewer items in one call")
+	assert.Less(t, testing.AllocsPerRun(1, func() { _ = checkItems([]byte(text.String()), 1_000) }), 100.0)
+
+	full := `{"queue":"q","headers":{"k":""` + strings.Repeat(`,"k":""`, 31) + `}}`
+	require.NoError(t, checkItems([]byte(`{"tasks":[`+full+strings.Repeat(","+full, 999)+`]}`), 1_000))
 }

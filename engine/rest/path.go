@@ -73,7 +73,8 @@ func pathOf(levels []level) string {
 }
 
 // fieldOf returns the field at a path in a message. If the path leads to an element of a list, it
-// returns the list field, and element is true. It returns nil for the message itself and for an
+// returns the list field, and element is true. If the path leads to an entry of a map, whose key may
+// contain dots, it returns the field of the value. It returns nil for the message itself and for an
 // unknown path.
 func fieldOf(message protoreflect.MessageDescriptor, path string) (field protoreflect.FieldDescriptor, element bool) {
 	if path == "" {
@@ -82,6 +83,9 @@ func fieldOf(message protoreflect.MessageDescriptor, path string) (field protore
 	for part := range strings.SplitSeq(path, ".") {
 		if message == nil {
 			return nil, false
+		}
+		if field != nil && field.IsMap() {
+			return field.MapValue(), false
 		}
 		var name string
 		name, _, element = strings.Cut(part, "[")

@@ -132,7 +132,8 @@ func TestTasksOfAllShardsAreListedInPages(t *testing.T) {
 	c := shared(t)
 	want := map[string]bool{}
 	for i := range 30 {
-		want[c.all[i%3].put(&queuepb.NewTask{Queue: "q", MaxAttempts: 1})[0]] = true
+		task := &queuepb.NewTask{Queue: "q", MaxAttempts: 1, Headers: map[string]string{"kind": []string{"first", "second", "third"}[i/10]}}
+		want[c.all[i%3].put(task)[0]] = true
 	}
 	list := func(size uint32) {
 		got := map[string]bool{}
@@ -159,11 +160,14 @@ func TestTasksOfAllShardsAreListedInPages(t *testing.T) {
 			assert.Equal(t, 1, pages, "small shards share a page")
 		}
 	}
+	kinds, err := c.all[3].admins().ListTasks(c.as("t0"), &adminpb.ListTasksRequest{Queue: "q", State: stateReady, Kind: "third"})
+	require.NoError(t, err)
+	require.Len(t, kinds.GetTasks(), 10, "the filter reaches each leader")
 	list(0)
 	list(1)
 	list(7)
 	list(30)
-	_, err := c.all[3].admins().ListTasks(c.as("t0"), &adminpb.ListTasksRequest{Queue: "none", State: stateReady})
+	_, err = c.all[3].admins().ListTasks(c.as("t0"), &adminpb.ListTasksRequest{Queue: "none", State: stateReady})
 	requireCode(t, codes.NotFound, err)
 	_, err = c.all[3].admins().ListTasks(c.as("t0"), &adminpb.ListTasksRequest{Queue: "q", State: stateReady, PageToken: "x"})
 	requireField(t, "page_token", err)

@@ -136,7 +136,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	h := newHandOver[shard.Granted](func(g shard.Granted) { s.giveBack(claim.Tenant, g.Shard, g.Tasks) })
 	failed := make(chan error, 1)
 	sub, err := s.shards.Subscribe(claim,
-		func(n uint16, d []queue.Delivery) { h.put(shard.Granted{Shard: n, Tasks: d}, nil) }, func(err error) { failed <- err })
+		func(n uint16, d []queue.Delivery) { h.put(shard.Granted{Shard: n, Tasks: d}, nil) }, func(err error) { failed <- err }, nil)
 	if err != nil {
 		return nil, s.refuse(err)
 	}
@@ -285,7 +285,8 @@ func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 		m.Tenant = d.Queue.Tenant()
 		m.Queue = d.Queue.Name()
 		m.Priority = uint32(d.Priority)
-		m.Payload = d.Payload
+		headers, payload := d.Split()
+		m.Payload = payload
 		m.Attempt = d.Attempt
 		m.MaxAttempts = d.MaxAttempts
 		m.Token = d.Token
@@ -293,6 +294,7 @@ func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 		m.EnqueuedAtMs = d.EnqueuedAtMs
 		m.State = queuepb.TaskState_TASK_STATE_LEASED
 		m.LastError = d.LastError
+		m.Headers = headers.Map()
 		if d.Extras != nil {
 			m.ExpiresAtMs = d.Extras.ExpiresAtMs
 		}

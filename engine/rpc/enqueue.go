@@ -76,7 +76,7 @@ func (s *Service) enqueueHere(ctx context.Context, tenant string, in []*queuepb.
 func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queuepb.NewTask) error {
 	s.quotas.AwaitRoom(ctx, tenant, len(tasks), func() (bytes int64) {
 		for _, t := range tasks {
-			bytes += queue.TaskBytes(len(t.GetPayload()))
+			bytes += queue.TaskBytes(len(t.GetPayload()) + queue.HeadersBytes(t.GetHeaders()))
 		}
 		return bytes
 	}, 0)
@@ -132,6 +132,11 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Par
 		err := call.FieldErr(s.limits.CheckTask(now, n, t.GetPriority()))
 		if err == nil && len(n.Payload) > payloadMax {
 			err = s.quotas.CheckPayload(tenant, len(n.Payload))
+		}
+		if headers := t.GetHeaders(); err == nil && len(headers) > 0 {
+			if err = call.FieldErr(queue.CheckHeaders(headers)); err == nil {
+				n.AddHeaders(headers)
+			}
 		}
 		if err != nil {
 			tasks.DropLast()

@@ -200,7 +200,8 @@ func payloads(tasks []*queuepb.Task) []string {
 }
 
 const (
-	codeInvalid  = queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT
-	codeStale    = queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN
-	codeNotFound = queuepb.ErrorCode_ERROR_CODE_NOT_FOUND
+	codeInvalid   = queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT
+	codeStale     = queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN
+	codeNotFound  = queuepb.ErrorCode_ERROR_CODE_NOT_FOUND
+	codeCancelled = queuepb.ErrorCode_ERROR_CODE_CANCELLED
 )

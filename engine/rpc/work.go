@@ -26,6 +26,10 @@ const creditsMax = 1 << 16
 // message and starts another one. It is well below 4 MiB, the default limit of a gRPC client.
 const messageBytesMax = 1 << 20
 
+// cancelledMax limits the cancelled leases that wait to be sent on a work stream. The stream drops
+// further ones: the client learns of them when it settles or extends the lease.
+const cancelledMax = 4_096
+
 // Work implements queuepb.QueueServiceServer. The handler's goroutine sends; a second goroutine
 // receives.
 func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
@@ -61,17 +65,20 @@ type workStream struct {
 	sentBytes []int64
 	link      call.Link
 	message   workMessage  // used by the sending goroutine
-	held      atomic.Int64 // total bytes of the items in out
+	held      atomic.Int64 // total bytes of the tasks and cancelled leases in out
+	cancelled atomic.Int32 // number of cancelled leases in out
 	ended     atomic.Bool
 	ending    chan struct{} // closed once no further frame may be read
 }
 
-// workItem contains either tasks that a shard has leased, or an answer to settlements.
+// workItem contains either tasks that a shard has leased, or an answer to settlements, or a lease
+// whose task was cancelled.
 type workItem struct {
-	tasks  []queue.Delivery
-	shard  uint16 // the shard that leased the tasks
-	bytes  int    // approximate size of the item in a message
-	answer *queuepb.SettleAnswer
+	tasks     []queue.Delivery
+	shard     uint16 // the shard that leased the tasks
+	bytes     int    // approximate size of the item in a message
+	answer    *queuepb.SettleAnswer
+	cancelled *queuepb.CancelledLease
 }
 
 func answerItem(a *queuepb.SettleAnswer) workItem {
@@ -104,7 +111,7 @@ func (w *workStream) receive() error {
 		return call.Status(err)
 	}
 	claim.BytesMax = w.service.streamBytes()
-	sub, err := w.service.shards.Subscribe(claim, w.deliver, w.fail)
+	sub, err := w.service.shards.Subscribe(claim, w.deliver, w.fail, w.cancel)
 	if err != nil {
 		return w.service.refuse(err)
 	}
@@ -218,15 +225,30 @@ func (w *workStream) fail(err error) {
 
 // deliver adds tasks that a shard has leased to the outbox. The shards call it.
 func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
-	if w.ended.Load() {
-		return // the leases expire
-	}
 	bytes := 0
 	for i := range deliveries {
 		bytes += taskBytes(&deliveries[i])
 	}
-	w.out.put(workItem{tasks: deliveries, shard: shard, bytes: bytes})
-	w.holds(int64(bytes))
+	w.push(workItem{tasks: deliveries, shard: shard, bytes: bytes})
+}
+
+// cancel adds a lease whose task was cancelled to the outbox, if there is room. The shards call it.
+func (w *workStream) cancel(shard uint16, ref queue.Ref, token uint64) {
+	if w.cancelled.Add(1) > cancelledMax {
+		w.cancelled.Add(-1)
+		return
+	}
+	id := queue.ID{Shard: shard, Ref: ref}.String()
+	w.push(workItem{cancelled: &queuepb.CancelledLease{Id: id, Token: token}, bytes: call.ItemBytes + len(id)})
+}
+
+// push adds an item of a shard to the outbox.
+func (w *workStream) push(it workItem) {
+	if w.ended.Load() {
+		return // the leases expire
+	}
+	w.out.put(it)
+	w.holds(int64(it.bytes))
 	if w.ended.Load() { // the stream may have ended after the check above
 		w.holdsNothing()
 	}
@@ -306,12 +328,12 @@ func (w *workStream) unsubscribe() chan struct{} {
 
 // workMessage collects items for one message.
 type workMessage struct {
-	encoder    taskEncoder
-	frame      wire.Frame
-	tasks      int
-	tasksBytes int64 // approximate bytes of the tasks
-	bytes      int   // approximate size of the message in bytes
-	answers    []*queuepb.SettleAnswer
+	encoder   taskEncoder
+	frame     wire.Frame
+	tasks     int
+	heldBytes int64 // approximate bytes of the tasks and cancelled leases
+	bytes     int   // approximate size of the message in bytes
+	answers   []*queuepb.SettleAnswer
 }
 
 // sendItems combines items into as few messages as their size allows and sends them.
@@ -331,6 +353,19 @@ func (w *workStream) sendItems(items []workItem) error {
 			}
 			continue
 		}
+		if it.cancelled != nil {
+			w.cancelled.Add(-1)
+			if err := m.frame.Message(wire.WorkResponseCancelled, it.cancelled); err != nil {
+				return err
+			}
+			m.heldBytes += int64(it.bytes)
+			m.bytes += it.bytes
+			left -= it.bytes
+			if err := w.sendFull(); err != nil {
+				return err
+			}
+			continue
+		}
 		for k := range it.tasks {
 			d := &it.tasks[k]
 			if m.tasks == 0 {
@@ -340,7 +375,7 @@ func (w *workStream) sendItems(items []workItem) error {
 			m.tasks++
 			w.sentBytes[it.shard] += int64(len(d.Payload))
 			n := taskBytes(d)
-			m.tasksBytes += int64(n)
+			m.heldBytes += int64(n)
 			m.bytes += n
 			left -= n
 			if err := w.sendFull(); err != nil {
@@ -381,13 +416,13 @@ func (w *workStream) sendMessage() error {
 	if err := w.stream.SendMsg(&m.frame); err != nil {
 		return err
 	}
-	w.holds(-m.tasksBytes)
+	w.holds(-m.heldBytes)
 	for range m.answers {
 		w.inFlight.release()
 	}
 	clear(m.answers)
 	m.answers = m.answers[:0]
-	m.tasks, m.tasksBytes, m.bytes = 0, 0, 0
+	m.tasks, m.heldBytes, m.bytes = 0, 0, 0
 	return w.reportSent()
 }
 

@@ -40,15 +40,21 @@ func (e *taskEncoder) add(f *wire.Frame, shard uint16, d *queue.Delivery) {
 	if d.Extras != nil {
 		b = appendUint(b, taskExpiresAtMs, uint64(d.Extras.ExpiresAtMs))
 	}
+	payload := d.Payload
+	if d.HasHeaders {
+		var headers queue.Headers
+		headers, payload = d.Split()
+		b = appendHeaders(b, headers)
+	}
 	e.head = b
 	size := len(b)
-	if len(d.Payload) > 0 {
-		size += 1 + protowire.SizeBytes(len(d.Payload))
+	if len(payload) > 0 {
+		size += 1 + protowire.SizeBytes(len(payload))
 	}
 	f.Open(wire.WorkResponseTasks, size)
 	f.Encoded(b[:before])
-	if len(d.Payload) > 0 {
-		f.Bytes(taskPayload, d.Payload)
+	if len(payload) > 0 {
+		f.Bytes(taskPayload, payload)
 	}
 	f.Encoded(b[before:])
 }
@@ -68,7 +74,21 @@ const (
 	taskState            protowire.Number = 11
 	taskLastError        protowire.Number = 13
 	taskExpiresAtMs      protowire.Number = 14
+	taskHeaders          protowire.Number = 15
 )
+
+// appendHeaders appends the entries of a task's map of headers. The generated code, like this one,
+// encodes the key and the value of an entry even if they are empty.
+func appendHeaders(b []byte, headers queue.Headers) []byte {
+	const key, value protowire.Number = 1, 2
+	for k, v := range headers.All() {
+		size := 1 + protowire.SizeBytes(len(k)) + 1 + protowire.SizeBytes(len(v))
+		b = protowire.AppendVarint(append(b, byte(taskHeaders<<3|protowire.Number(protowire.BytesType))), uint64(size))
+		b = protowire.AppendBytes(append(b, byte(key<<3|protowire.Number(protowire.BytesType))), k)
+		b = protowire.AppendBytes(append(b, byte(value<<3|protowire.Number(protowire.BytesType))), v)
+	}
+	return b
+}
 
 // appendUint appends an integer field with a tag of one byte, unless it is 0.
 func appendUint(b []byte, field protowire.Number, v uint64) []byte {

@@ -22,6 +22,8 @@ type workStream struct {
 
 	tasks   []*queuepb.Task
 	answers []*queuepb.SettleAnswer
+	// cancelled contains the cancelled leases of all messages read so far.
+	cancelled []*queuepb.CancelledLease
 }
 
 // work opens a stream on queues with credits.
@@ -52,6 +54,7 @@ func (w *workStream) until(enough func() bool) {
 		require.NoError(w, err)
 		w.tasks = append(w.tasks, in.GetTasks()...)
 		w.answers = append(w.answers, in.GetAnswers()...)
+		w.cancelled = append(w.cancelled, in.GetCancelled()...)
 	}
 }
 

@@ -49,7 +49,11 @@ func TestAMessageCountsWhatItWrites(t *testing.T) {
 			out: newOutbox[workItem](),
 		}
 		for range rapid.IntRange(1, 30).Draw(t, "items") {
-			if rapid.Bool().Draw(t, "tasks") {
+			switch rapid.IntRange(0, 2).Draw(t, "kind") {
+			case 0:
+				w.cancel(0, queue.Ref{Seq: rapid.Uint64().Draw(t, "seq")}, rapid.Uint64().Draw(t, "token"))
+				continue
+			case 1:
 				ds := make([]queue.Delivery, rapid.IntRange(1, 4).Draw(t, "count"))
 				for i := range ds {
 					ds[i] = queue.Delivery{
@@ -79,6 +83,26 @@ func TestAMessageCountsWhatItWrites(t *testing.T) {
 	})
 }
 
+// A stream whose client does not read keeps a bounded number of cancelled leases. Once it has sent
+// them, it takes further ones.
+func TestCancelledLeasesThatWaitAreBounded(t *testing.T) {
+	s := &recordingStream{}
+	w := &workStream{service: &Service{shards: oneShard(t)}, stream: s, link: s, inFlight: newInFlight(framesMax), out: newOutbox[workItem]()}
+	for range 2 {
+		for i := range uint64(cancelledMax + 10) {
+			w.cancel(0, queue.Ref{Seq: i}, i+1)
+		}
+		items := w.out.take(nil)
+		require.Len(t, items, cancelledMax)
+		require.EqualValues(t, cancelledMax, items[cancelledMax-1].cancelled.GetToken(), "the first ones are kept")
+		require.NoError(t, w.sendItems(items))
+		require.Zero(t, s.held)
+	}
+	w.ended.Store(true)
+	w.cancel(0, queue.Ref{}, 1)
+	require.True(t, w.out.empty(), "a stream that has ended takes nothing")
+}
+
 // someQueues returns a group of one shard, and queues of two tenants as its deliveries name them.
 func someQueues(t *testing.T) (*shard.Group, []*queue.Queue) {
 	group := oneShard(t)
@@ -87,7 +111,7 @@ func someQueues(t *testing.T) (*shard.Group, []*queue.Queue) {
 		for _, name := range []string{"q", "another"} {
 			got := make(chan []queue.Delivery, 1)
 			_, err := group.Subscribe(queue.Claim{Tenant: tenant, Queues: []string{name}, Credit: 1},
-				func(_ uint16, ds []queue.Delivery) { got <- ds }, func(error) {})
+				func(_ uint16, ds []queue.Delivery) { got <- ds }, func(error) {}, nil)
 			require.NoError(t, err)
 			require.NoError(t, group.Enqueue(tenant, []queue.NewTask{{Queue: name}}, func([]queue.Enqueued, error) {}))
 			all = append(all, (<-got)[0].Queue)

@@ -172,7 +172,7 @@ func TestChangesOfSingleTasks(t *testing.T) {
 	assert.Equal(t, []uint32{2, 2}, []uint32{again.Attempt, again.MaxAttempts}, "a redriven task gets its initial number of further attempts")
 	assert.Equal(t, "oops", again.LastError)
 	assert.Equal(t, []error{nil, nil, nil}, change(Cancel, tenant, refs[0], refs[2], refs[3]), "leased or not")
-	assert.Equal(t, []error{queue.ErrStaleToken}, f.settle(tenant, queue.Settlement{Ref: again.Ref, Token: again.Token, Action: queue.Complete}))
+	assert.Equal(t, []error{queue.ErrCancelled}, f.settle(tenant, queue.Settlement{Ref: again.Ref, Token: again.Token, Action: queue.Complete}))
 	a := f.audit()[0]
 	assert.Equal(t, queue.Counts{Enqueued: 4, Removed: 4}, a.Counts)
 }

@@ -36,7 +36,7 @@ func benchmarkCycle(b *testing.B, batch int) {
 	b.ResetTimer()
 	w.left.Add(b.N)
 	w.sub, err = s.Subscribe(queue.Claim{Tenant: "t", Queues: []string{"q"}, Credit: 4 * producers * batch}, w.deliver,
-		func(err error) { b.Errorf("the subscription failed: %v", err) })
+		func(err error) { b.Errorf("the subscription failed: %v", err) }, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -83,8 +83,10 @@ type Subscription struct {
 	claim   queue.Claim
 	deliver func([]queue.Delivery)
 	failed  func(error)
-	once    sync.Once     // guards failed
-	waiter  *queue.Waiter // owned by the deciding goroutine
+	// cancelled is nil for a Once claim.
+	cancelled func(ref queue.Ref, token uint64)
+	once      sync.Once     // guards failed
+	waiter    *queue.Waiter // owned by the deciding goroutine
 	// paused lists the claim's queues that were paused when the subscription ended. It may be read
 	// once Close or the poll is answered.
 	paused []string
@@ -94,9 +96,11 @@ func (sub *Subscription) fail(err error) { sub.once.Do(func() { sub.failed(err) 
 
 // Subscribe adds a waiter for tasks to the shard. The publishing goroutine calls deliver with
 // leased tasks once their leases are durable. It calls failed at most once, if the subscription
-// cannot be served. deliver and failed must not block.
-func (s *Shard) Subscribe(c queue.Claim, deliver func([]queue.Delivery), failed func(error)) (*Subscription, error) {
-	sub := &Subscription{shard: s, claim: c, deliver: deliver, failed: failed}
+// cannot be served. If c.Once is not set and cancelled is not nil, it calls cancelled for each lease
+// of the subscription whose task was cancelled, once that is durable and after deliver. None of the
+// functions may block.
+func (s *Shard) Subscribe(c queue.Claim, deliver func([]queue.Delivery), failed func(error), cancelled func(queue.Ref, uint64)) (*Subscription, error) {
+	sub := &Subscription{shard: s, claim: c, deliver: deliver, failed: failed, cancelled: cancelled}
 	return sub, s.inbox.put(&subscribe{sub: sub}, load{})
 }
 
@@ -158,7 +162,8 @@ func (c *change) decide(d *decider, _ int64) {
 
 func (*change) publish(*Shard, error) {}
 
-// Close ends the subscription and then calls closed, once; deliver is not called after that.
+// Close ends the subscription and then calls closed, once; deliver and cancelled are not called
+// after that.
 // Delivered tasks remain leased until they are settled or their leases expire. closed may be called
 // before Close returns.
 func (sub *Subscription) Close(closed func()) {

@@ -248,7 +248,7 @@ func (c *crashCheck) claimSome(q crashQueue, seen map[queue.Ref]bool, token uint
 	var ds []queue.Delivery
 	closed := make(chan struct{})
 	sub, err := c.shard.Subscribe(queue.Claim{Tenant: q.tenant, Queues: []string{q.name}, Credit: 50, Once: true},
-		func(d []queue.Delivery) { ds = d }, func(err error) { c.Errorf("the subscription failed: %v", err) })
+		func(d []queue.Delivery) { ds = d }, func(err error) { c.Errorf("the subscription failed: %v", err) }, nil)
 	require.NoError(c, err)
 	sub.Close(func() { close(closed) })
 	receive(c.T, closed)

@@ -200,7 +200,7 @@ func (c *crashDriver) claim() {
 	}
 	done := c.start()
 	sub, err := c.shard.Subscribe(queue.Claim{Tenant: q.tenant, Queues: names, Credit: 1 + c.rng.IntN(7), Once: true, LeaseMs: uint64(200 + c.rng.IntN(2_000))},
-		func(ds []queue.Delivery) { c.l.delivered(q, ds) }, func(err error) { c.Errorf("the subscription failed: %v", err) })
+		func(ds []queue.Delivery) { c.l.delivered(q, ds) }, func(err error) { c.Errorf("the subscription failed: %v", err) }, nil)
 	require.NoError(c, err)
 	sub.Close(func() { done(nil) })
 }

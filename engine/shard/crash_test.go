@@ -56,7 +56,7 @@ func (f *fixture) load(a *account, n int) (finished *sync.WaitGroup) {
 			})
 			assert.NoError(f.t, err)
 		}
-	}, func(err error) { f.t.Errorf("the subscription failed: %v", err) })
+	}, func(err error) { f.t.Errorf("the subscription failed: %v", err) }, nil)
 	require.NoError(f.t, err)
 	for range n {
 		require.NoError(f.t, f.Enqueue(tenant, newTasks("q", 1), func(e []queue.Enqueued, err error) {

@@ -22,6 +22,7 @@ type turn struct {
 	nowMs     int64     // the time of the state machine at the decision
 	commands  []command // the commands that the turn answers
 	grants    []queue.Grant
+	cancelled []queue.CancelledLease
 }
 
 // decider decides the commands of a shard. The deciding goroutine owns it.
@@ -120,6 +121,7 @@ func (d *decider) decide(t *turn) {
 		t.commands = d.carry(t.commands, d.state.Exhausted())
 	}
 	t.early = d.commits.takeEarly()
+	t.cancelled = d.state.CancelledLeases()
 	t.commands = d.awaits.ended(t.commands)
 	if t.err == nil {
 		t.commands = d.figures.answer(t.commands, now)

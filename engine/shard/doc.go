@@ -55,8 +55,9 @@
 // decisions visible in the store before the read. Or the read runs in the background, and a later
 // turn corrects the result for the changes since then (examine.go, refill.go).
 //
-// Within one turn, deliveries are published before answers: a subscriber receives its last tasks
-// before Close reports the end of the subscription.
+// Within one turn, deliveries and cancelled leases are published before answers: a subscriber
+// receives its last tasks before Close reports the end of the subscription, and learns of a
+// cancelled task before the caller that cancelled it.
 //
 // # Concurrency and ownership
 //

@@ -97,7 +97,7 @@ func TestChangesSeeWhatHappenedMeanwhile(t *testing.T) {
 	got := receive(t, cancelled)
 	require.NoError(t, got.err)
 	assert.Equal(t, []error{ErrNotFound, nil, ErrNotFound, nil}, got.value)
-	assert.Equal(t, []error{queue.ErrStaleToken}, f.settle(tenant, queue.Settlement{Ref: taken.Ref, Token: taken.Token, Action: queue.Complete}))
+	assert.Equal(t, []error{queue.ErrCancelled}, f.settle(tenant, queue.Settlement{Ref: taken.Ref, Token: taken.Token, Action: queue.Complete}))
 	f.audit()
 }
 

@@ -147,13 +147,21 @@ func (f *fixture) stats() []queue.Stats {
 // worker is a subscription that sends each delivered task to a channel.
 type worker struct {
 	*Subscription
-	tasks  chan queue.Delivery
-	failed chan error
+	tasks     chan queue.Delivery
+	cancelled chan ended
+	failed    chan error
+}
+
+// ended is a lease whose task was cancelled.
+type ended struct {
+	shard uint16
+	ref   queue.Ref
+	token uint64
 }
 
 func (f *fixture) work(c queue.Claim) *worker {
 	f.t.Helper()
-	w := &worker{tasks: make(chan queue.Delivery, 10_000), failed: make(chan error, 2)}
+	w := &worker{tasks: make(chan queue.Delivery, 10_000), cancelled: make(chan ended, 10_000), failed: make(chan error, 2)}
 	if c.Tenant == "" {
 		c.Tenant = tenant
 	}
@@ -161,7 +169,7 @@ func (f *fixture) work(c queue.Claim) *worker {
 		for _, d := range ds {
 			w.tasks <- d
 		}
-	}, func(err error) { w.failed <- err })
+	}, func(err error) { w.failed <- err }, func(ref queue.Ref, token uint64) { w.cancelled <- ended{0, ref, token} })
 	require.NoError(f.t, err)
 	w.Subscription = sub
 	return w

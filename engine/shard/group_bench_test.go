@@ -38,7 +38,7 @@ func benchmarkGroupCycle(b *testing.B, shards, batch int) {
 	b.ResetTimer()
 	w.left.Add(b.N)
 	w.sub, err = g.Subscribe(queue.Claim{Tenant: "t", Queues: []string{"q"}, Credit: 4 * producers * batch}, w.deliver,
-		func(err error) { b.Errorf("the subscription failed: %v", err) })
+		func(err error) { b.Errorf("the subscription failed: %v", err) }, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -26,11 +26,14 @@ const subscriberBytesMax = 8 << 20
 // among its queues by their weights over all shards, on the assumption that a spread queue has
 // equally many tasks in each shard. The shards' publishing goroutines call deliver, possibly
 // concurrently, with leased tasks once the leases are durable; if c.Once is set, they call it at
-// most once. failed is called at most once, if the subscription cannot be served. deliver and
-// failed must not block.
+// most once. They call cancelled in the same way, for each lease of the subscription whose task was
+// cancelled, unless c.Once is set or cancelled is nil. failed is called at most once, if the
+// subscription cannot be served. None of the functions may block.
 //
 // All shards together deliver at most c.Credit tasks, plus the credit that Credit adds.
-func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.Delivery), failed func(error)) (*GroupSubscription, error) {
+func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.Delivery), failed func(error),
+	cancelled func(shard uint16, ref queue.Ref, token uint64),
+) (*GroupSubscription, error) {
 	v := g.here.Load()
 	if len(v.led) == 0 {
 		return nil, &NotLeaderError{0}
@@ -63,6 +66,9 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 		sub.subs[i] = &Subscription{
 			shard: v.shards[i], claim: c, failed: failed,
 			deliver: func(ds []queue.Delivery) { deliver(uint16(i), ds) },
+		}
+		if cancelled != nil {
+			sub.subs[i].cancelled = func(ref queue.Ref, token uint64) { cancelled(uint16(i), ref, token) }
 		}
 	}
 	for k, i := range v.led {
@@ -110,8 +116,8 @@ func (s *GroupSubscription) Sent(shard uint16, bytes int64) error {
 	return s.subs[shard].Sent(bytes)
 }
 
-// Close ends the subscription at all shards and then calls closed; deliver is not called after
-// that. Delivered tasks remain leased until they are settled or their leases expire.
+// Close ends the subscription at all shards and then calls closed; deliver and cancelled are not
+// called after that. Delivered tasks remain leased until they are settled or their leases expire.
 func (s *GroupSubscription) Close(closed func()) {
 	if s.group.subs != nil {
 		s.group.mu.Lock()

@@ -218,7 +218,7 @@ func TestASubscriptionFailsOnce(t *testing.T) {
 	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues)
 	f.end(w)
 	assert.Empty(t, w.failed)
-	_, err := f.Subscribe(queue.Claim{Credit: poolCreditMax + 1}, nil, nil)
+	_, err := f.Subscribe(queue.Claim{Credit: poolCreditMax + 1}, nil, nil, nil)
 	require.ErrorContains(t, err, "credit exceeds")
 	w = f.work(queue.Claim{Queues: []string{"none"}, Credit: poolCreditMax})
 	require.ErrorContains(t, w.Credit(1), "credit exceeds")
@@ -323,7 +323,7 @@ type member struct {
 func (c *crowd) join(queues []string, credit int, seed uint64) {
 	m := &member{c: c, rng: rand.New(rand.NewPCG(seed, 1))}
 	c.members = append(c.members, m)
-	sub, err := c.f.Subscribe(queue.Claim{Tenant: tenant, Queues: queues}, m.deliver, func(err error) { c.f.t.Errorf("failed: %v", err) })
+	sub, err := c.f.Subscribe(queue.Claim{Tenant: tenant, Queues: queues}, m.deliver, func(err error) { c.f.t.Errorf("failed: %v", err) }, nil)
 	require.NoError(c.f.t, err)
 	m.sub.Store(sub)
 	m.allowed.Store(int64(credit))

@@ -61,7 +61,7 @@ func TestPowerLossKeepsWhatAGroupAcknowledged(t *testing.T) {
 				}
 			}
 		}))
-	}, func(err error) { t.Errorf("the subscription failed: %v", err) })
+	}, func(err error) { t.Errorf("the subscription failed: %v", err) }, nil)
 	require.NoError(t, err)
 	for range calls {
 		tasks := make([]queue.NewTask, len(names))

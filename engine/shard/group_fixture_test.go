@@ -122,21 +122,22 @@ func (l leased) settlement(a queue.Action) queue.Settlement {
 // groupWorker is a subscription that sends each delivered task to a channel.
 type groupWorker struct {
 	*GroupSubscription
-	tasks  chan leased
-	grants atomic.Int32
-	failed chan error
+	tasks     chan leased
+	cancelled chan ended
+	grants    atomic.Int32
+	failed    chan error
 }
 
 func (f *groupFixture) work(c queue.Claim) *groupWorker {
 	f.t.Helper()
-	w := &groupWorker{tasks: make(chan leased, 100_000), failed: make(chan error, 10)}
+	w := &groupWorker{tasks: make(chan leased, 100_000), cancelled: make(chan ended, 100_000), failed: make(chan error, 10)}
 	c.Tenant = tenant
 	sub, err := f.Subscribe(c, func(shard uint16, ds []queue.Delivery) {
 		w.grants.Add(1)
 		for _, d := range ds {
 			w.tasks <- leased{shard, d}
 		}
-	}, func(err error) { w.failed <- err })
+	}, func(err error) { w.failed <- err }, func(shard uint16, ref queue.Ref, token uint64) { w.cancelled <- ended{shard, ref, token} })
 	require.NoError(f.t, err)
 	w.GroupSubscription = sub
 	return w

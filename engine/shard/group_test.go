@@ -262,7 +262,7 @@ func TestAClosedGroupTakesNothing(t *testing.T) {
 	require.ErrorIs(t, f.Settle(tenant, []queue.Settlement{{}, {Shard: 1}}, nil), ErrClosed)
 	require.ErrorIs(t, f.Stats(nil), ErrClosed)
 	require.ErrorIs(t, f.Claim(queue.Claim{Queues: []string{"q"}}, nil), ErrClosed)
-	_, err := f.Subscribe(queue.Claim{Queues: []string{"q"}}, nil, nil)
+	_, err := f.Subscribe(queue.Claim{Queues: []string{"q"}}, nil, nil, nil)
 	require.ErrorIs(t, err, ErrClosed)
 }
 
@@ -274,7 +274,7 @@ func TestAHalfClosedGroup(t *testing.T) {
 	require.ErrorIs(t, receive(t, ask(t, f.Stats)).err, ErrClosed)
 	got := f.settle(queue.Settlement{Shard: 0, Token: 1}, queue.Settlement{Shard: 1, Token: 1})
 	assert.Equal(t, []error{queue.ErrStaleToken, ErrClosed}, got)
-	_, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: []string{"q"}, Credit: 1}, func(uint16, []queue.Delivery) {}, func(error) {})
+	_, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: []string{"q"}, Credit: 1}, func(uint16, []queue.Delivery) {}, func(error) {}, nil)
 	require.ErrorIs(t, err, ErrClosed)
 	asked := make(chan error, 1)
 	require.NoError(t, f.Claim(queue.Claim{Tenant: tenant, Queues: []string{"none"}, Credit: 1}, func(_ []Granted, err error) { asked <- err }))
@@ -291,7 +291,7 @@ func TestClockMovedEndsTheSleepUntilADeadline(t *testing.T) {
 	f.enqueue(delayed...)
 	got := make(chan struct{}, 1)
 	sub, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: []string{"q"}, Credit: 1},
-		func(uint16, []queue.Delivery) { got <- struct{}{} }, func(err error) { t.Errorf("failed: %v", err) })
+		func(uint16, []queue.Delivery) { got <- struct{}{} }, func(err error) { t.Errorf("failed: %v", err) }, nil)
 	require.NoError(t, err)
 	defer sub.Close(func() {})
 	f.stats() // the shards have decided all earlier commands

@@ -66,7 +66,7 @@ func TestThousandsOfIdleSubscriptionsCostLittle(t *testing.T) {
 		subscribe := func(credit int, queues ...string) (subs []*Subscription) {
 			for range subscriptions {
 				sub, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: queues, Credit: credit},
-					func([]queue.Delivery) { t.Error("a task was delivered") }, func(err error) { t.Errorf("failed: %v", err) })
+					func([]queue.Delivery) { t.Error("a task was delivered") }, func(err error) { t.Errorf("failed: %v", err) }, nil)
 				require.NoError(t, err)
 				subs = append(subs, sub)
 			}

@@ -114,7 +114,7 @@ func TestCloseAnswersEverything(t *testing.T) {
 	require.ErrorIs(t, f.Lookup(tenant, queue.Ref{}, nil), ErrClosed)
 	require.ErrorIs(t, f.Stats(nil), ErrClosed)
 	require.ErrorIs(t, w.Credit(1), ErrClosed)
-	_, err := f.Subscribe(queue.Claim{}, nil, nil)
+	_, err := f.Subscribe(queue.Claim{}, nil, nil, nil)
 	require.ErrorIs(t, err, ErrClosed)
 	again := make(chan struct{})
 	w.Close(func() { close(again) })

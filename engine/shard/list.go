@@ -18,7 +18,8 @@ type List struct {
 	// BytesMax approximately limits the bytes of payloads and error texts in a page. The limit does
 	// not apply to the first task. 0 means no limit.
 	BytesMax int
-	// Match selects dead tasks; nil selects all.
+	// Match selects tasks; nil selects all. The Found of a task that is not dead has no LastError and
+	// no Lease.
 	Match func(*Found) bool
 }
 
@@ -121,6 +122,12 @@ func lastError(store *storage.Store, ref queue.Ref, attempts uint32) (string, er
 func (b *listing) read(store *storage.Store) (Listed, error) {
 	l := &b.list
 	page := storage.Page{After: l.After, Limit: l.Limit, LookMax: listLookMax, BytesMax: l.BytesMax}
+	if l.Match != nil {
+		page.Match = func(t *storage.Listed) bool {
+			f := found(l, t)
+			return l.Match(&f)
+		}
+	}
 	var tasks []storage.Listed
 	var next storage.Place
 	var err error
@@ -132,13 +139,7 @@ func (b *listing) read(store *storage.Store) (Listed, error) {
 	case Delayed:
 		tasks, next, err = store.ListReturned(b.queueID, b.nowMs+1, math.MaxInt64, page)
 	case Dead:
-		tasks, next, err = store.ListDead(b.queueID, func(d *storage.Listed) bool {
-			if l.Match == nil {
-				return true
-			}
-			f := found(l, d)
-			return l.Match(&f)
-		}, page)
+		tasks, next, err = store.ListDead(b.queueID, page)
 	case Done:
 		err = fmt.Errorf("tasks of state %d can't be listed from the store", l.State)
 	}

@@ -111,9 +111,9 @@ func plantedSubscribe(sub *Subscription) {
 // already be answered.
 func plantedDeliver(to *plantedTaker, deliveries []queue.Delivery) {
 	first := &deliveries[0]
-	if len(first.Payload) > 0 && planted.Hits(planted.Flipped) {
+	if _, payload := first.Split(); len(payload) > 0 && planted.Hits(planted.Flipped) {
 		first.Payload = slices.Clone(first.Payload)
-		first.Payload[0] ^= 1
+		first.Payload[len(first.Payload)-len(payload)] ^= 1
 	}
 	if len(deliveries) > 1 && planted.Hits(planted.Reversed) {
 		slices.Reverse(deliveries)

@@ -52,6 +52,9 @@ func (p *publisher) run() {
 		for _, g := range t.grants {
 			p.deliver(g, t.nowMs, t.err)
 		}
+		if t.err == nil {
+			notifyCancelled(t.cancelled)
+		}
 		p.waits.end()
 		plantedAnswer(p, &t)
 		p.shard.keep(t.commands)
@@ -101,6 +104,15 @@ func (p *publisher) awaitCommit(t *turn) {
 	}
 	if t.err == nil {
 		t.err = p.shard.opts.Space.CheckPresent()
+	}
+}
+
+// notifyCancelled reports leases whose tasks were cancelled to the subscriptions that hold them.
+func notifyCancelled(leases []queue.CancelledLease) {
+	for _, l := range leases {
+		if sub := l.Waiter.Owner.(*Subscription); sub.cancelled != nil { // every waiter's owner is a *Subscription
+			sub.cancelled(l.Ref, l.Token)
+		}
 	}
 }
 
@@ -157,7 +169,7 @@ func (p *publisher) read(d *queue.Delivery) error {
 	if !found {
 		return ErrNotFound
 	}
-	d.EnqueuedAtMs, d.Payload = t.EnqueuedAtMs, t.Payload
+	d.EnqueuedAtMs, d.Payload, d.HasHeaders = t.EnqueuedAtMs, t.Payload, t.HasHeaders
 	if d.Attempt > 1 {
 		if d.LastError, err = p.shard.store.LastError(storage.StepClaim, d.Ref, d.Attempt-1); err != nil {
 			return err

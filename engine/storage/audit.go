@@ -67,17 +67,19 @@ func (a *AuditedQueue) count(s Snapshot, nowMs int64) error {
 		}
 	}
 	due := uint64(0) // according to the counters
-	for p := range a.Due {
-		due += a.Due[p].Tasks
+	if a.Due != nil {
+		for n := range a.Due {
+			due += a.Due[n].Tasks
+		}
 	}
 	err := s.Scan(of(record.PrefixDue), func(k, _ []byte) (bool, error) {
-		ref, dueAtMs, err := record.ParseDueKey(k)
+		ref, lane, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil {
 			return false, err
 		}
 		// The counters include the Due records up to a position in their order. The audit needs
 		// those up to a time, so it corrects the sum.
-		isDue, counted := dueAtMs <= nowMs, record.CountsDue(&a.Record, ref, dueAtMs)
+		isDue, counted := dueAtMs <= nowMs, record.CountsDue(&a.Record, lane, dueAtMs, ref.Seq)
 		if isDue && !counted {
 			due++
 		}

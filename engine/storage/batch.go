@@ -157,8 +157,8 @@ func (b *Batch) idKey(prefix byte, id uint64) []byte {
 	return b.key[:record.IDKeyLen]
 }
 
-func (b *Batch) dueKey(ref queue.Ref, dueAtMs int64) []byte {
-	record.PutDueKey(b.key[:], ref, dueAtMs)
+func (b *Batch) dueKey(ref queue.Ref, lane uint8, dueAtMs int64) []byte {
+	record.PutDueKey(b.key[:], ref, lane, dueAtMs)
 	return b.key[:]
 }
 
@@ -194,13 +194,15 @@ func (b *Batch) DropTask(ref queue.Ref) {
 }
 
 // PutDue implements queue.Journal.
-func (b *Batch) PutDue(ref queue.Ref, due queue.Due) {
+func (b *Batch) PutDue(ref queue.Ref, lane uint8, due queue.Due) {
 	record.EncodeDue(&b.enc, due)
-	b.set(b.dueKey(ref, due.DueAtMs))
+	b.set(b.dueKey(ref, lane, due.DueAtMs))
 }
 
 // DropDue implements queue.Journal.
-func (b *Batch) DropDue(ref queue.Ref, dueAtMs int64) { b.delete(b.dueKey(ref, dueAtMs)) }
+func (b *Batch) DropDue(ref queue.Ref, lane uint8, dueAtMs int64) {
+	b.delete(b.dueKey(ref, lane, dueAtMs))
+}
 
 // PutProgress implements queue.Journal.
 func (b *Batch) PutProgress(ref queue.Ref, p queue.Progress) {

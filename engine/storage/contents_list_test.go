@@ -29,7 +29,7 @@ func (c *contents) compareLists(t *rapid.T, s *Store) {
 
 	from, before := rapid.SampledFrom(append(someMs, math.MinInt64)).Draw(t, "from"), rapid.SampledFrom(append(someMs, math.MaxInt64)).Draw(t, "before")
 	want = nil
-	for _, at := range sorted(c.due, compareTimed) {
+	for _, at := range sorted(c.due, compareDue) {
 		if _, stored := c.tasks[at.ref]; stored && at.ref.Queue == id && at.ms >= from && at.ms < before {
 			want = append(want, at.ref)
 		}
@@ -37,13 +37,12 @@ func (c *contents) compareLists(t *rapid.T, s *Store) {
 	c.comparePages(t, want, func(p Page) ([]Listed, Place, error) { return s.ListReturned(id, from, before, p) })
 
 	want = nil
-	odd := func(l *Listed) bool { return l.Ref.Seq%2 == 1 }
 	for _, ref := range sorted(c.dead, compareRefs) {
-		if _, stored := c.tasks[ref]; stored && ref.Queue == id && ref.Seq%2 == 1 {
+		if _, stored := c.tasks[ref]; stored && ref.Queue == id {
 			want = append(want, ref)
 		}
 	}
-	listed := c.comparePages(t, want, func(p Page) ([]Listed, Place, error) { return s.ListDead(id, odd, p) })
+	listed := c.comparePages(t, want, func(p Page) ([]Listed, Place, error) { return s.ListDead(id, p) })
 	for _, l := range listed {
 		require.Equal(t, c.dead[l.Ref], l.DeadRecord)
 		require.Len(t, l.Attempts, len(c.attempts[l.Ref]))
@@ -54,13 +53,19 @@ func (c *contents) compareLists(t *rapid.T, s *Store) {
 	}
 }
 
-// comparePages requires that the pages of a list, for a drawn page size, add up to want.
+// comparePages requires that the pages of a list, for a drawn page size and with or without a match,
+// add up to want.
 func (c *contents) comparePages(t *rapid.T, want []queue.Ref, list func(Page) ([]Listed, Place, error)) (all []Listed) {
 	limit, looks := rapid.IntRange(1, 6).Draw(t, "page"), rapid.SampledFrom([]int{1, 2, 100}).Draw(t, "look at most")
+	var match func(*Listed) bool
+	if rapid.Bool().Draw(t, "only odd") {
+		match = func(l *Listed) bool { return l.Ref.Seq%2 == 1 }
+		want = slices.DeleteFunc(want, func(ref queue.Ref) bool { return ref.Seq%2 == 0 })
+	}
 	var got []queue.Ref
 	var place Place
 	for range 10_000 {
-		page, next, err := list(Page{After: place, Limit: limit, LookMax: looks})
+		page, next, err := list(Page{After: place, Limit: limit, LookMax: looks, Match: match})
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(page), min(limit, looks))
 		for _, l := range page {
@@ -97,15 +102,29 @@ func TestPageBoundsTheBytesThatItLooksAt(t *testing.T) {
 		looked++
 		return false
 	}
-	p := Page{Limit: 10, LookMax: 10 * n}
-	out, next, err := s.ListDead(1, match, p)
+	p := Page{Limit: 10, LookMax: 10 * n, Match: match}
+	out, next, err := s.ListDead(1, p)
 	require.NoError(t, err)
 	require.Empty(t, out)
 	require.NotEmpty(t, next)
 	require.Equal(t, lookBytesMax/mib, looked)
 	p.After = next
-	_, next, err = s.ListDead(1, match, p)
+	_, next, err = s.ListDead(1, p)
 	require.NoError(t, err)
 	require.Empty(t, next)
 	require.Equal(t, n, looked)
+
+	commit(t, s, func(b *Batch) {
+		refs := make([]queue.LeaseRef, n)
+		for seq := range refs {
+			refs[seq] = queue.LeaseRef{Ref: queue.Ref{Queue: 1, Seq: uint64(seq)}, Attempt: 1}
+		}
+		b.PutLease(1, refs)
+	})
+	looked, p.After = 0, nil
+	leased, next, err := s.ListLeased(1, p)
+	require.NoError(t, err)
+	require.Empty(t, leased)
+	require.NotEmpty(t, next)
+	require.Equal(t, lookBytesMax/mib, looked)
 }

@@ -17,7 +17,7 @@ type contents struct {
 	ever     map[queue.Ref]bool
 	tasks    map[queue.Ref]queue.Task
 	progress map[queue.Ref]queue.Progress
-	due      map[timedRef]queue.Due
+	due      map[dueRef]queue.Due
 	dead     map[queue.Ref]queue.Dead
 	attempts map[queue.Ref]map[uint32]queue.Attempt
 	expiries map[timedRef]bool
@@ -37,6 +37,11 @@ type timedRef struct {
 	ms  int64
 }
 
+type dueRef struct {
+	timedRef
+	lane uint8
+}
+
 type bucketKey struct {
 	bucket int64
 	queue  uint32
@@ -46,7 +51,7 @@ type bucketKey struct {
 func newContents() *contents {
 	return &contents{
 		ever: map[queue.Ref]bool{}, tasks: map[queue.Ref]queue.Task{}, progress: map[queue.Ref]queue.Progress{},
-		due: map[timedRef]queue.Due{}, dead: map[queue.Ref]queue.Dead{}, attempts: map[queue.Ref]map[uint32]queue.Attempt{},
+		due: map[dueRef]queue.Due{}, dead: map[queue.Ref]queue.Dead{}, attempts: map[queue.Ref]map[uint32]queue.Attempt{},
 		expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, sums: map[queue.Sum]int64{}, results: map[timedRef]queue.Result{},
 		system: map[string][]byte{}, leases: map[uint64][]queue.LeaseRef{}, extended: map[uint64]map[int]int64{}, queues: map[uint32]queue.Record{},
 	}
@@ -67,6 +72,11 @@ func drawFewRef(t *rapid.T) queue.Ref {
 		Queue: rapid.SampledFrom(someQueues).Draw(t, "queue"), Priority: rapid.SampledFrom(somePrios).Draw(t, "priority"),
 		Seq: rapid.SampledFrom(someSeqs).Draw(t, "seq"),
 	}
+}
+
+// drawLane draws one of the two lanes of a priority.
+func drawLane(t *rapid.T, priority uint8) uint8 {
+	return rapid.SampledFrom([]uint8{priority, queue.DelayedLane(priority)}).Draw(t, "lane")
 }
 
 func drawPayload(t *rapid.T) []byte {
@@ -96,14 +106,15 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 		c.progress[ref] = p
 		b.PutProgress(ref, p)
 	case "due":
+		key := dueRef{timed, drawLane(t, ref.Priority)}
 		if drop {
-			delete(c.due, timed)
-			b.DropDue(ref, at)
+			delete(c.due, key)
+			b.DropDue(ref, key.lane, at)
 			return
 		}
 		d := queue.Due{DueAtMs: at, Bytes: uint32(at), History: drawHistory(t), Extras: drawExtras(t)}
-		c.due[timed] = d
-		b.PutDue(ref, d)
+		c.due[key] = d
+		b.PutDue(ref, key.lane, d)
 	case "dead":
 		if drop {
 			delete(c.dead, ref)
@@ -133,7 +144,8 @@ func (c *contents) mutateTask(t *rapid.T, b *Batch, ref queue.Ref, drop bool) {
 		delete(c.tasks, ref)
 		b.DropTask(ref)
 	} else if !c.ever[ref] {
-		task := queue.Task{EnqueuedAtMs: 5, Delayed: rapid.IntRange(0, 3).Draw(t, "delayed") == 1, Extras: drawExtras(t), Payload: drawPayload(t)}
+		task := withHeaders(rapid.Uint64Range(0, 3).Draw(t, "with headers"), drawPayload(t))
+		task.EnqueuedAtMs, task.Delayed, task.Extras = 5, rapid.IntRange(0, 3).Draw(t, "delayed") == 1, drawExtras(t)
 		c.ever[ref], c.tasks[ref] = true, task
 		if task.Delayed || rapid.Bool().Draw(t, "for good") {
 			b.PutTask(ref, task)
@@ -272,13 +284,17 @@ func (c *contents) look(ref queue.Ref) (out queue.Stored, found bool) {
 	if out.Progress, out.HasProgress = c.progress[ref]; !out.HasProgress {
 		return out, true
 	}
-	_, out.HasDue = c.due[timedRef{ref, out.Progress.DueAtMs}]
+	for _, lane := range []uint8{queue.DelayedLane(ref.Priority), ref.Priority} { // the last one found
+		if _, found := c.due[dueRef{timedRef{ref, out.Progress.DueAtMs}, lane}]; found {
+			out.HasDue, out.Lane = true, lane
+		}
+	}
 	_, out.Dead = c.dead[ref]
 	return out, true
 }
 
-func compareTimed(a, b timedRef) int {
-	return cmp.Or(cmp.Compare(a.ref.Queue, b.ref.Queue), cmp.Compare(a.ref.Priority, b.ref.Priority), cmp.Compare(a.ms, b.ms), cmp.Compare(a.ref.Seq, b.ref.Seq))
+func compareDue(a, b dueRef) int {
+	return cmp.Or(cmp.Compare(a.ref.Queue, b.ref.Queue), cmp.Compare(a.lane, b.lane), cmp.Compare(a.ms, b.ms), cmp.Compare(a.ref.Seq, b.ref.Seq))
 }
 
 func sorted[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
@@ -332,17 +348,19 @@ func (c *contents) compareTask(t *rapid.T, s *Store, ref queue.Ref) (found bool)
 
 func (c *contents) compareRefills(t *rapid.T, s *Store) {
 	r := queue.Refill{
-		Queue: rapid.SampledFrom(someQueues).Draw(t, "of queue"), Priority: rapid.SampledFrom(somePrios).Draw(t, "of priority"),
+		Queue: rapid.SampledFrom(someQueues).Draw(t, "of queue"), Lane: drawLane(t, rapid.SampledFrom(somePrios).Draw(t, "of priority")),
 		FromSeq: rapid.SampledFrom(someSeqs).Draw(t, "from seq"), FromMs: rapid.SampledFrom(append(someMs, math.MinInt64)).Draw(t, "from ms"),
 		Limit: rapid.IntRange(1, 5).Draw(t, "limit"),
 	}
-	c.compareFresh(t, s, r)
+	if r.Lane <= queue.MaxPriority {
+		c.compareFresh(t, s, r)
+	}
 	c.compareCounts(t, s, r)
 
 	var returned []queue.SeqDue
-	from := timedRef{queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs}
-	for _, at := range sorted(c.due, compareTimed) {
-		if at.ref.Queue == r.Queue && at.ref.Priority == r.Priority && compareTimed(at, from) >= 0 {
+	from := dueRef{timedRef{queue.Ref{Queue: r.Queue, Seq: r.FromSeq}, r.FromMs}, r.Lane}
+	for _, at := range sorted(c.due, compareDue) {
+		if at.ref.Queue == r.Queue && at.lane == r.Lane && compareDue(at, from) >= 0 {
 			returned = append(returned, queue.SeqDue{Seq: at.ref.Seq, Due: c.due[at]})
 		}
 	}
@@ -361,7 +379,7 @@ func (c *contents) compareFresh(t *rapid.T, s *Store, r queue.Refill) {
 	r.UntilSeq = rapid.SampledFrom([]uint64{0, 1, 2, 5}).Draw(t, "until seq")
 	var want, got []queue.SeqTask
 	for _, ref := range sorted(c.tasks, compareRefs) {
-		if _, touched := c.progress[ref]; ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && (r.UntilSeq == 0 || ref.Seq < r.UntilSeq) && !touched && !c.tasks[ref].Delayed {
+		if _, touched := c.progress[ref]; ref.Queue == r.Queue && ref.Priority == r.Lane && ref.Seq >= r.FromSeq && (r.UntilSeq == 0 || ref.Seq < r.UntilSeq) && !touched && !c.tasks[ref].Delayed {
 			want = append(want, queue.SeqTask{Seq: ref.Seq, Task: c.tasks[ref], Bytes: uint32(len(c.tasks[ref].Payload))})
 		}
 	}
@@ -376,7 +394,7 @@ func (c *contents) compareFresh(t *rapid.T, s *Store, r queue.Refill) {
 			require.Less(t, task.Seq, nextSeq)
 			kept += int64(len(task.Task.Payload))
 			if room := kept + int64(task.Bytes); task.Task.Payload == nil && room > r.PayloadBytesMax {
-				task.Task.Payload = c.tasks[queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: task.Seq}].Payload
+				task.Task.Payload = c.tasks[queue.Ref{Queue: r.Queue, Priority: r.Lane, Seq: task.Seq}].Payload
 			}
 		}
 		require.LessOrEqual(t, kept, r.PayloadBytesMax)
@@ -390,12 +408,12 @@ func (c *contents) compareFresh(t *rapid.T, s *Store, r queue.Refill) {
 func (c *contents) compareCounts(t *rapid.T, s *Store, r queue.Refill) {
 	r.UntilMs = rapid.SampledFrom(someMs).Draw(t, "until ms")
 	r.FromMs = rapid.SampledFrom(someMs).Draw(t, "from ms")
-	from := timedRef{queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs}
-	var after, before []timedRef // all from the position on; those before it that are not due
-	for _, at := range sorted(c.due, compareTimed) {
+	from := dueRef{timedRef{queue.Ref{Queue: r.Queue, Seq: r.FromSeq}, r.FromMs}, r.Lane}
+	var after, before []dueRef // all from the position on; those before it that are not due
+	for _, at := range sorted(c.due, compareDue) {
 		switch {
-		case at.ref.Queue != r.Queue || at.ref.Priority != r.Priority:
-		case compareTimed(at, from) >= 0:
+		case at.ref.Queue != r.Queue || at.lane != r.Lane:
+		case compareDue(at, from) >= 0:
 			after = append(after, at)
 		case at.ms > r.UntilMs:
 			before = append(before, at)
@@ -429,7 +447,7 @@ type counted struct {
 	more  bool
 }
 
-func dueKeys(all []timedRef) (out []queue.DueKey) {
+func dueKeys(all []dueRef) (out []queue.DueKey) {
 	for _, at := range all {
 		out = append(out, queue.DueKey{AtMs: at.ms, Seq: at.ref.Seq})
 	}

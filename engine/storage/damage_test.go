@@ -61,7 +61,7 @@ func filledStore(t *testing.T, fs vfs.FS) (s *Store, content string) {
 			}
 			put(ref, queue.Task{Payload: fmt.Appendf(nil, "payload of %d", seq), Extras: &queue.Extras{RetentionMs: seq}})
 			b.PutProgress(ref, queue.Progress{Attempts: 1, Token: seq})
-			b.PutDue(ref, queue.Due{DueAtMs: int64(seq)})
+			b.PutDue(ref, ref.Priority, queue.Due{DueAtMs: int64(seq)})
 			b.PutAttempt(ref, 1, queue.Attempt{Error: "oops"})
 			b.PutExpiry(ref, int64(seq))
 			b.PutKey(1, fmt.Sprint(seq), 1_000, queue.KeyRef{Ref: ref})

@@ -14,12 +14,13 @@ import (
 // positions of up to r.Limit Due records, and the arguments next and more for State.RefillDue. It
 // reads keys only.
 func (s *Reads) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKey, more bool, err error) {
-	lane := queue.Ref{Queue: r.Queue, Priority: r.Priority}
-	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}
-	o := &pebble.IterOptions{LowerBound: record.DueKey(from, r.FromMs), UpperBound: record.PrefixEnd(record.DueKey(lane, 0)[:1+4+1])}
+	o := &pebble.IterOptions{
+		LowerBound: record.DueKey(queue.Ref{Queue: r.Queue, Seq: r.FromSeq}, r.Lane, r.FromMs),
+		UpperBound: record.PrefixEnd(record.DueLanePrefix(r.Queue, r.Lane)),
+	}
 	back := r.Stream == queue.StreamNotDue
 	if back {
-		o.LowerBound, o.UpperBound = record.DueKey(lane, r.UntilMs+1), o.LowerBound
+		o.LowerBound, o.UpperBound = record.DueKey(queue.Ref{Queue: r.Queue}, r.Lane, r.UntilMs+1), o.LowerBound
 	}
 	it, err := s.on.db.NewIter(o)
 	if err != nil {
@@ -34,7 +35,7 @@ func (s *Reads) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKe
 		next = queue.DueKey{AtMs: r.FromMs, Seq: r.FromSeq}
 	}
 	for ; ok; ok = step() {
-		ref, dueAtMs, err := record.ParseDueKey(it.Key())
+		ref, _, dueAtMs, err := record.ParseDueKey(it.Key())
 		if err != nil {
 			return nil, next, false, err
 		}

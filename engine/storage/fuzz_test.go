@@ -23,7 +23,7 @@ func FuzzListPlace(f *testing.F) {
 		for seq := range uint64(3) {
 			ref := queue.Ref{Queue: id, Seq: seq}
 			b.PutTask(ref, queue.Task{})
-			b.PutDue(ref, queue.Due{DueAtMs: 5})
+			b.PutDue(ref, queue.DelayedLane(0), queue.Due{DueAtMs: 5})
 			b.PutDead(ref, queue.Dead{})
 		}
 	}
@@ -38,7 +38,7 @@ func FuzzListPlace(f *testing.F) {
 		for _, list := range []func() ([]Listed, Place, error){
 			func() ([]Listed, Place, error) { return s.ListFresh(1, [queue.MaxPriority + 1]uint64{}, p) },
 			func() ([]Listed, Place, error) { return s.ListReturned(1, 0, 9, p) },
-			func() ([]Listed, Place, error) { return s.ListDead(1, func(*Listed) bool { return true }, p) },
+			func() ([]Listed, Place, error) { return s.ListDead(1, p) },
 		} {
 			listed, next, err := list()
 			if err != nil {

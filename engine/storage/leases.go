@@ -160,7 +160,7 @@ func (s *Reads) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place
 	}
 	snap := s.frozen(allLeases(), tasksOf(queueID))
 	defer closeAfter(snap, &err)
-	looked, bytes := 0, 0
+	looked, lookedBytes, bytes := 0, 0, 0
 	batch, first := queue.TokenPlace(from)
 	err = scanLeases(snap, batch, func(l queue.RecoveredLease) (bool, error) {
 		skip := 0
@@ -173,11 +173,12 @@ func (s *Reads) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place
 			if err != nil {
 				return false, fmt.Errorf("list leased tasks: %w", err)
 			}
-			if ok {
+			lookedBytes += len(t.Task.Payload)
+			if ok && (p.Match == nil || p.Match(&Listed{Stored: t.Stored})) {
 				out = append(out, t)
 				bytes += len(t.Task.Payload)
 			}
-			if len(out) >= p.Limit || looked >= p.LookMax || p.BytesMax > 0 && bytes >= p.BytesMax {
+			if len(out) >= p.Limit || looked >= p.LookMax || p.BytesMax > 0 && bytes >= p.BytesMax || lookedBytes >= lookBytesMax {
 				next = binary.BigEndian.AppendUint64(nil, queue.Token(l.Batch, i))
 				return false, nil
 			}

@@ -40,6 +40,8 @@ type Page struct {
 	// BytesMax limits the bytes of payloads and errors in the page. The page ends with the task
 	// that reaches the limit. 0 means no limit.
 	BytesMax int
+	// Match selects the tasks of the page; nil selects all.
+	Match func(*Listed) bool
 }
 
 // lookBytesMax limits the bytes of records read for a page, including records that are not
@@ -64,7 +66,7 @@ func (s *Reads) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 // Such a task is ready again or delayed.
 func (s *Reads) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixDue, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
-		ref, dueAtMs, err := record.ParseDueKey(k)
+		ref, _, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil || dueAtMs < fromMs || dueAtMs >= beforeMs {
 			return l, false, err
 		}
@@ -73,8 +75,8 @@ func (s *Reads) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (ou
 	})
 }
 
-// ListDead lists dead tasks of a queue for which match returns true.
-func (s *Reads) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out []Listed, next Place, err error) {
+// ListDead lists the dead tasks of a queue.
+func (s *Reads) ListDead(queueID uint32, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixDead, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil {
@@ -89,7 +91,7 @@ func (s *Reads) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out 
 		if l.Attempts, err = attempts(r, ref); err != nil {
 			return l, false, err
 		}
-		return l, match(&l), nil
+		return l, true, nil
 	})
 }
 
@@ -111,7 +113,7 @@ func (s *Reads) list(prefix byte, queueID uint32, p Page, visit func(r reader, k
 			return false, fmt.Errorf("list tasks: %w", err)
 		}
 		lookedBytes += len(v) + l.bytes()
-		if ok {
+		if ok && (p.Match == nil || p.Match(&l)) {
 			out = append(out, l)
 			bytes += l.bytes()
 		}

@@ -45,8 +45,14 @@ func (s *Reads) look(r reader, ref queue.Ref, withPayload bool) (out queue.Store
 	if out.Progress, err = record.DecodeProgress(v); err != nil {
 		return out, false, record.Named(err, "progress of task", ref)
 	}
-	if out.HasDue, err = exists(r, record.DueKey(ref, out.Progress.DueAtMs)); err != nil {
-		return out, false, err
+	for _, lane := range [...]uint8{ref.Priority, queue.DelayedLane(ref.Priority)} {
+		if out.HasDue, err = exists(r, record.DueKey(ref, lane, out.Progress.DueAtMs)); err != nil {
+			return out, false, err
+		}
+		if out.HasDue {
+			out.Lane = lane
+			break
+		}
 	}
 	out.Dead, err = exists(r, record.RefKey(record.PrefixDead, ref))
 	return out, true, err

@@ -41,7 +41,7 @@ func (s *Reads) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 func (s *Reads) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, err error) {
 	nextSeq = math.MaxUint64
 	looked, read, kept := 0, int64(0), int64(0)
-	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}
+	from := queue.Ref{Queue: r.Queue, Priority: r.Lane, Seq: r.FromSeq}
 	touched, err := newLaneSeqs(s.on.db, record.RefKey(record.PrefixProgress, from))
 	if err != nil {
 		return nil, 0, err
@@ -162,9 +162,9 @@ func (s *laneSeqs) has(seq uint64) (bool, error) {
 // Returned answers a queue.Refill of queue.StreamReturned. more is true if it stopped at r.Limit
 // tasks.
 func (s *Reads) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err error) {
-	from := record.DueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)
-	err = s.scan(StepClaim, from, from[:1+4+1], func(k, v []byte) (bool, error) {
-		ref, dueAtMs, err := record.ParseDueKey(k)
+	from := record.DueKey(queue.Ref{Queue: r.Queue, Seq: r.FromSeq}, r.Lane, r.FromMs)
+	err = s.scan(StepClaim, from, record.DueLanePrefix(r.Queue, r.Lane), func(k, v []byte) (bool, error) {
+		ref, _, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil {
 			return false, err
 		}

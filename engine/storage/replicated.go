@@ -227,7 +227,7 @@ func (p Position) encode(floor Position) []byte {
 	b := append(make([]byte, 0, 2*positionBytes), record.Format)
 	b = p.appendFields(b)
 	if floor.Index < p.Index {
-		b[0] = record.FormatNewest
+		b[0] = record.FormatYoung
 		b = floor.appendFields(b)
 	}
 	return b
@@ -245,7 +245,7 @@ func decodePosition(v []byte) (p, floor Position, err error) {
 	case len(v) == positionBytes && v[0] == record.Format:
 		p = positionOf(v[1:])
 		return p, p, nil
-	case len(v) == 2*positionBytes-1 && v[0] == record.FormatNewest:
+	case len(v) == 2*positionBytes-1 && v[0] == record.FormatYoung:
 		p, floor = positionOf(v[1:]), positionOf(v[positionBytes:])
 		if floor.Index < p.Index {
 			return p, floor, nil

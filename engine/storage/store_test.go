@@ -148,14 +148,14 @@ func TestFreshRefillGivesTheLanesNextTasks(t *testing.T) {
 	})
 	commit(t, s, func(b *Batch) { b.DropTask(queue.Ref{Queue: 1, Priority: 3, Seq: 3}) })
 
-	lane := queue.Refill{Queue: 1, Priority: 3, Limit: 100}
+	lane := queue.Refill{Queue: 1, Lane: 3, Limit: 100}
 	assert.Equal(t, []uint64{0, 1, 2, 5, 6, 7}, freshSeqs(t, s, lane), "3 is done, 4 is found by its due time")
 	lane.FromSeq, lane.Limit = 2, 3
 	assert.Equal(t, []uint64{2, 5, 6}, freshSeqs(t, s, lane))
 	lane.FromSeq = 8
 	assert.Empty(t, freshSeqs(t, s, lane))
 
-	got, _, err := s.Fresh(queue.Refill{Queue: 1, Priority: 3, FromSeq: 6, Limit: 10, PayloadBytesMax: 2})
+	got, _, err := s.Fresh(queue.Refill{Queue: 1, Lane: 3, FromSeq: 6, Limit: 10, PayloadBytesMax: 2})
 	require.NoError(t, err)
 	assert.Equal(t, []byte{6}, got[0].Task.Payload)
 	assert.Equal(t, []byte{7}, got[1].Task.Payload)
@@ -165,7 +165,7 @@ func TestReturnedRefillGivesTheEarliestFirst(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{})
 	defer closeStore(t, s)
 	put := func(b *Batch, q uint32, seq uint64, dueAtMs int64) {
-		b.PutDue(queue.Ref{Queue: q, Seq: seq}, queue.Due{DueAtMs: dueAtMs, Attempts: 1, MaxAttempts: 2, LeaseMs: 3})
+		b.PutDue(queue.Ref{Queue: q, Seq: seq}, 0, queue.Due{DueAtMs: dueAtMs, Attempts: 1, MaxAttempts: 2, LeaseMs: 3})
 	}
 	commit(t, s, func(b *Batch) {
 		put(b, 1, 9, 10)
@@ -175,7 +175,7 @@ func TestReturnedRefillGivesTheEarliestFirst(t *testing.T) {
 		put(b, 1, 4, -5)
 		put(b, 2, 5, 1)
 	})
-	commit(t, s, func(b *Batch) { b.DropDue(queue.Ref{Queue: 1, Seq: 9}, 10) })
+	commit(t, s, func(b *Batch) { b.DropDue(queue.Ref{Queue: 1, Seq: 9}, 0, 10) })
 	read := func(r queue.Refill) []queue.SeqDue {
 		got, _, err := s.Returned(r)
 		require.NoError(t, err)
@@ -253,11 +253,11 @@ func TestUnreadableRecordsAreNamed(t *testing.T) {
 	}{
 		"task": {record.RefKey(record.PrefixTask, ref), func(s *Store) error { _, _, err := s.Task(ref); return err }, "task (queue 1, priority 2, seq 3)"},
 		"refilled task": {record.RefKey(record.PrefixTask, ref), func(s *Store) error {
-			_, _, err := s.Fresh(queue.Refill{Queue: 1, Priority: 2, Limit: 1})
+			_, _, err := s.Fresh(queue.Refill{Queue: 1, Lane: 2, Limit: 1})
 			return err
 		}, "task (queue 1, priority 2, seq 3)"},
-		"due": {record.DueKey(ref, 5), func(s *Store) error {
-			_, _, err := s.Returned(queue.Refill{Queue: 1, Priority: 2, Limit: 1})
+		"due": {record.DueKey(ref, 2, 5), func(s *Store) error {
+			_, _, err := s.Returned(queue.Refill{Queue: 1, Lane: 2, Limit: 1})
 			return err
 		}, "due record of task (queue 1, priority 2, seq 3)"},
 		"progress": {record.RefKey(record.PrefixProgress, ref), func(s *Store) error { _, _, err := s.progressOf(ref); return err }, "progress of task (queue 1"},

@@ -19,17 +19,17 @@ import (
 )
 
 type youngState struct {
-	tasks  map[uint64]string // payloads by seq
+	tasks  map[uint64]string // headers and payloads by seq
 	leases map[uint64]uint32 // attempts by batch
 }
 
 func (want youngState) require(t *testing.T, s *Store, what string) {
 	t.Helper()
 	got := youngState{map[uint64]string{}, map[uint64]uint32{}}
-	fresh, _, err := s.Fresh(queue.Refill{Queue: seqRef(0).Queue, Priority: seqRef(0).Priority, Limit: 1 << 30, PayloadBytesMax: 1 << 30})
+	fresh, _, err := s.Fresh(queue.Refill{Queue: seqRef(0).Queue, Lane: seqRef(0).Priority, Limit: 1 << 30, PayloadBytesMax: 1 << 30})
 	require.NoError(t, err, what)
 	for _, one := range fresh {
-		got.tasks[one.Seq] = string(one.Task.Payload)
+		got.tasks[one.Seq] = contentOf(one.Task)
 	}
 	require.NoError(t, scanLeases(s.live(), 0, func(l queue.RecoveredLease) (bool, error) {
 		got.leases[l.Batch] = l.Refs[0].Attempt
@@ -40,7 +40,7 @@ func (want youngState) require(t *testing.T, s *Store, what string) {
 		task, found, err := s.Task(seqRef(seq))
 		require.NoError(t, err, what)
 		require.True(t, found, what)
-		require.Equal(t, text, string(task.Payload), what)
+		require.Equal(t, text, contentOf(task), what)
 	}
 }
 
@@ -136,13 +136,13 @@ func (m *youngModel) commit(t *testing.T, b *Batch) {
 	was := m.states[len(m.states)-1]
 	now := youngState{maps.Clone(was.tasks), maps.Clone(was.leases)}
 	for range m.rnd.IntN(8) {
-		task := queue.Task{Payload: fmt.Appendf(nil, "payload of %d %s", m.nextTask, strings.Repeat("x", m.rnd.IntN(60)))}
+		task := withHeaders(m.nextTask, fmt.Appendf(nil, "payload of %d %s", m.nextTask, strings.Repeat("x", m.rnd.IntN(60))))
 		if m.rnd.IntN(12) == 0 {
 			b.PutTask(seqRef(m.nextTask), task)
 		} else {
 			b.PutFresh(seqRef(m.nextTask), task)
 		}
-		now.tasks[m.nextTask] = string(task.Payload)
+		now.tasks[m.nextTask] = contentOf(task)
 		m.nextTask++
 	}
 	for _, seq := range sorted(was.tasks, func(a, b uint64) int { return int(a) - int(b) }) {

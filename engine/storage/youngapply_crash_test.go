@@ -102,9 +102,9 @@ func (w *logWriter) write(t *testing.T, s *Store) {
 	now := youngState{maps.Clone(was.tasks), maps.Clone(was.leases)}
 	for range w.rnd.IntN(8) {
 		w.nextTask++
-		task := queue.Task{Payload: fmt.Appendf(nil, "payload of %d %s", w.nextTask, strings.Repeat("x", w.rnd.IntN(60)))}
+		task := withHeaders(w.nextTask, fmt.Appendf(nil, "payload of %d %s", w.nextTask, strings.Repeat("x", w.rnd.IntN(60))))
 		w.batch.PutFresh(seqRef(w.nextTask), task)
-		now.tasks[w.nextTask] = string(task.Payload)
+		now.tasks[w.nextTask] = contentOf(task)
 	}
 	for _, seq := range slices.Sorted(maps.Keys(was.tasks)) {
 		if seq%17 != 0 && w.rnd.IntN(4) > 0 || w.rnd.IntN(40) == 0 {

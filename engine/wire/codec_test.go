@@ -89,6 +89,9 @@ func TestUnknownFieldsAreKept(t *testing.T) {
 		walk(m.ProtoReflect(), func(m protoreflect.Message) { levels = append(levels, m) })
 		level := rapid.SampledFrom(levels).Draw(r, "level")
 		number := rapid.SampledFrom([]protowire.Number{15, 16, 99, 1 << 20}).Draw(r, "number")
+		if level.Descriptor().Fields().ByNumber(number) != nil {
+			number = 16
+		}
 		unknown := protowire.AppendTag(nil, number, protowire.Fixed32Type)
 		unknown = protowire.AppendFixed32(unknown, 7)
 		if rapid.Bool().Draw(r, "text") {
@@ -114,7 +117,7 @@ func walk(m protoreflect.Message, visit func(protoreflect.Message)) {
 	visit(m)
 	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
-		case field.Message() == nil:
+		case field.Message() == nil || field.IsMap():
 		case field.IsList():
 			for i := range v.List().Len() {
 				walk(v.List().Get(i).Message(), visit)

@@ -69,6 +69,34 @@ func read(b []byte, i int) (tag byte, v uint64, next int) {
 	return tag, 0, -1
 }
 
+// decodeHeader decodes an entry of a map of headers and adds it to the map.
+func decodeHeader(b []byte, into *map[string]string) (ok bool) {
+	var key, value string
+	for i := 0; i < len(b); {
+		tag, v, next := read(b, i)
+		if next < 0 {
+			return false
+		}
+		switch tag {
+		case 1<<3 | bytesType:
+			key, ok = text(b[next-int(v) : next : next])
+		case 2<<3 | bytesType:
+			value, ok = text(b[next-int(v) : next : next])
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+		i = next
+	}
+	if *into == nil {
+		*into = map[string]string{}
+	}
+	(*into)[key] = value
+	return true
+}
+
 // count returns the number of fields of a message with the given tag. ok is false if a field is
 // invalid.
 func count(b []byte, tag byte) (n int, ok bool) {

@@ -41,6 +41,11 @@ func draw(t *rapid.T, m protoreflect.Message) {
 				}
 				draw(t, list.AppendMutable().Message())
 			}
+		case field.IsMap():
+			for range rapid.IntRange(0, 3).Draw(t, "entries") {
+				key := drawValue(t, field.MapKey()).MapKey()
+				m.Mutable(field).Map().Set(key, drawValue(t, field.MapValue()))
+			}
 		case !rapid.Bool().Draw(t, "set"):
 		case field.Message() != nil:
 			draw(t, m.Mutable(field).Message())

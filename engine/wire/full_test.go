@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,6 +38,10 @@ func fill(m protoreflect.Message) {
 			}
 		}
 		switch {
+		case field.IsMap():
+			for _, key := range []string{"", "a", "key"} {
+				m.Mutable(field).Map().Set(protoreflect.ValueOfString(key).MapKey(), protoreflect.ValueOfString(strings.Repeat(key, 100)))
+			}
 		case field.IsList() && field.Message() != nil:
 			for range 2 {
 				fill(m.Mutable(field).List().AppendMutable().Message())
@@ -128,6 +133,7 @@ func TestFieldNumbers(t *testing.T) {
 		"prony.queue.v1.WorkRequest.credits":     WorkRequestCredits,
 		"prony.queue.v1.WorkRequest.frame":       WorkRequestFrame,
 		"prony.queue.v1.WorkRequest.settlements": WorkRequestSettlements,
+		"prony.queue.v1.WorkResponse.cancelled":  WorkResponseCancelled,
 	} {
 		fields := newMessage(name.Parent()).ProtoReflect().Descriptor().Fields()
 		assert.Equal(t, fields.ByName(name.Name()).Number(), number, name)
@@ -158,4 +164,37 @@ func TestMemoryIsSharedInSmallGroups(t *testing.T) {
 		i = next
 	}
 	assert.Less(t, seen, len(ends)*9/10, "neighbours share memory")
+}
+
+// TestHeadersAreDecodedLikeAnyMap decodes valid and hostile entries of a map like protobuf's package.
+func TestHeadersAreDecodedLikeAnyMap(t *testing.T) {
+	for name, entry := range map[string][]byte{
+		"empty":               {},
+		"key only":            {0x0a, 1, 'k'},
+		"value only":          {0x12, 1, 'v'},
+		"value first":         {0x12, 1, 'v', 0x0a, 1, 'k'},
+		"key twice":           {0x0a, 1, 'k', 0x0a, 1, 'l', 0x12, 1, 'v'},
+		"unknown field":       {0x0a, 1, 'k', 0x12, 1, 'v', 0x18, 7},
+		"length beyond":       {0x0a, 9, 'k'},
+		"huge length":         {0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 'k'},
+		"endless length":      {0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+		"tag only":            {0x0a},
+		"another type":        {0x08, 1, 0x12, 1, 'v'},
+		"key is not UTF-8":    {0x0a, 1, 0xff},
+		"value is not UTF-8":  {0x0a, 1, 'k', 0x12, 2, 'v', 0xff},
+		"long tag":            {0x8a, 0x00, 1, 'k'},
+		"an entry of no type": {0x0f, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for number, kind := range map[protowire.Number]proto.Message{12: &queuepb.ProduceRequest{}, 15: &queuepb.WorkResponse{}} {
+				tasks := protowire.Number(3)
+				if number == 15 {
+					tasks = 1
+				}
+				first := protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), []byte("\x0a\x01a\x12\x01b"))
+				task := protowire.AppendBytes(protowire.AppendTag(first, number, protowire.BytesType), entry)
+				same(t, protowire.AppendBytes(protowire.AppendTag(nil, tasks, protowire.BytesType), task), kind)
+			}
+		})
+	}
 }

@@ -18,10 +18,15 @@ type listShape struct {
 type listField struct {
 	name   string     // path of the field
 	list   int        // number of the list in the tree, or -1 if the field is not a list
+	most   int        // maximum number of elements, as a multiple of the limit: 1, or entriesMax for a map
 	fixed  int        // size in bytes of an element in packed form; 0 for varints
 	packed bool       // the list's elements may be packed into one field
 	nested *listShape // shape of the message in the field; nil if the message contains no list
 }
+
+// entriesMax is the maximum number of entries in the maps of a message, as a multiple of the limit
+// of list elements. It is the maximum number of headers of one task.
+const entriesMax = 32
 
 // shapes caches the *listShape of each message type that was received, by descriptor.
 var shapes sync.Map
@@ -53,7 +58,10 @@ func newShape(d protoreflect.MessageDescriptor, path string, lists *int, above m
 		f := d.Fields().Get(i)
 		field := &listField{name: path + string(f.Name()), list: -1}
 		if f.Cardinality() == protoreflect.Repeated {
-			field.list = *lists
+			field.list, field.most = *lists, 1
+			if f.IsMap() {
+				field.most = entriesMax
+			}
 			*lists++
 			field.packed, field.fixed = packable(f.Kind())
 		}
@@ -87,8 +95,8 @@ func packable(k protoreflect.Kind) (packed bool, fixed int) {
 	return true, 0
 }
 
-// checkItems returns an error if a list of an encoded message has more than itemsMax elements. It
-// allocates no memory for the elements. It ignores malformed bytes, which the decoder rejects
+// checkItems returns an error if a list of an encoded message has more than itemsMax elements, or a
+// map has more than entriesMax times as many. It allocates no memory for the elements. It ignores malformed bytes, which the decoder rejects
 // later.
 func checkItems(b []byte, m proto.Message, itemsMax int) *TooManyError {
 	if len(b) <= itemsMax { // an element has at least one byte
@@ -107,7 +115,7 @@ func checkItems(b []byte, m proto.Message, itemsMax int) *TooManyError {
 	if over == nil {
 		return nil
 	}
-	return &TooManyError{Field: over.name, Items: counts[over.list], ItemsMax: itemsMax}
+	return &TooManyError{Field: over.name, Items: counts[over.list], ItemsMax: itemsMax * over.most}
 }
 
 // count adds the number of elements in each list of the message to counts. It returns the first
@@ -129,7 +137,7 @@ func (s *listShape) count(b []byte, counts []int, itemsMax int) (over *listField
 		}
 		if f.list >= 0 {
 			counts[f.list] += f.elements(kind, value)
-			if counts[f.list] > itemsMax {
+			if counts[f.list] > itemsMax*f.most {
 				over = f
 				continue
 			}

@@ -99,6 +99,8 @@ func decodeNewTask(b []byte, m *queuepb.NewTask) (ok bool) {
 			m.ResultRetentionMs = v
 		case 11<<3 | bytesType:
 			m.IdempotencyKey, ok = text(b[next-int(v) : next : next])
+		case 12<<3 | bytesType:
+			ok = decodeHeader(b[next-int(v):next:next], &m.Headers)
 		default:
 			ok = false
 		}

@@ -23,9 +23,10 @@ const (
 
 // The fields of a WorkResponse.
 const (
-	WorkResponseTasks   protowire.Number = 1
-	WorkResponseAnswers protowire.Number = 2
-	WorkResponseNowMs   protowire.Number = 3
+	WorkResponseTasks     protowire.Number = 1
+	WorkResponseAnswers   protowire.Number = 2
+	WorkResponseNowMs     protowire.Number = 3
+	WorkResponseCancelled protowire.Number = 4
 )
 
 // settlements is a pool of lists of Settlement messages. The messages in the lists are reused too.
@@ -147,6 +148,10 @@ func decodeWorkResponse(b []byte, m *queuepb.WorkResponse) bool {
 			nAnswers++
 		case 3<<3 | integerType:
 			m.NowMs = int64(v)
+		case byte(WorkResponseCancelled)<<3 | bytesType: // it is rare
+			c := &queuepb.CancelledLease{}
+			ok = merge.Unmarshal(b[next-int(v):next:next], c) == nil
+			m.Cancelled = append(m.Cancelled, c)
 		default:
 			ok = false
 		}
@@ -195,6 +200,8 @@ func decodeTask(b []byte, m *queuepb.Task) (ok bool) {
 			m.LastError, ok = text(b[next-int(v) : next : next])
 		case 14<<3 | integerType:
 			m.ExpiresAtMs = int64(v)
+		case 15<<3 | bytesType:
+			ok = decodeHeader(b[next-int(v):next:next], &m.Headers)
 		default:
 			ok = false
 		}

@@ -7,10 +7,13 @@ import (
 	"compress/gzip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 type member struct {
@@ -94,29 +97,27 @@ func TestUnpack(t *testing.T) {
 
 func TestUnpackRefuses(t *testing.T) {
 	small := bounds{entries: 4, runs: 1, fileBytes: 10, bytes: 15, unpacked: 1 << 20}
-	for name, c := range map[string]struct {
-		members []member
-		says    string
-	}{
-		"escape":         {of(run("a"), []member{{name: "../b/result.json"}}), "leads outside"},
-		"deep escape":    {[]member{{name: "a/../../b/result.json"}}, "leads outside"},
-		"absolute":       {[]member{{name: "/etc/result.json"}}, "leads outside"},
-		"backslash":      {[]member{{name: `..\b\result.json`}}, "leads outside"},
-		"no run":         {[]member{{name: "a/summary.md"}}, "no complete run"},
-		"entries":        {of(run("a"), []member{{name: "x"}, {name: "y"}, {name: "z"}}), "more than 4 entries"},
-		"runs":           {of(run("a"), run("b")), "more than 1 runs"},
-		"a large file":   {[]member{{name: "a/result.json", text: "0123456789a"}}, "larger than 10 bytes"},
-		"large together": {[]member{{name: "a/result.json", text: "0123456789"}, {name: "a/histograms.json", text: "0123456"}}, "together larger than 15 bytes"},
-		"twice":          {of(run("a"), run("a")), "duplicate entry"},
-		"no histograms":  {[]member{{name: "a/result.json"}}, "has no histograms.json"},
+	s := golden.Cases(t, "testdata/refused.golden")
+	for name, members := range map[string][]member{
+		"escape":         of(run("a"), []member{{name: "../b/result.json"}}),
+		"deep escape":    {{name: "a/../../b/result.json"}},
+		"absolute":       {{name: "/etc/result.json"}},
+		"backslash":      {{name: `..\b\result.json`}},
+		"no run":         {{name: "a/summary.md"}},
+		"entries":        of(run("a"), []member{{name: "x"}, {name: "y"}, {name: "z"}}),
+		"runs":           of(run("a"), run("b")),
+		"a large file":   {{name: "a/result.json", text: "0123456789a"}},
+		"large together": {{name: "a/result.json", text: "0123456789"}, {name: "a/histograms.json", text: "0123456"}},
+		"twice":          of(run("a"), run("a")),
+		"no histograms":  {{name: "a/result.json"}},
 	} {
-		for _, path := range archives(t, c.members...) {
+		for _, path := range archives(t, members...) {
 			dir := t.TempDir()
 			inner := filepath.Join(dir, "inner")
 			require.NoError(t, os.Mkdir(inner, 0o700))
 			runs, err := unpack(path, inner, small)
-			require.ErrorContains(t, err, c.says, "%s: %s", name, path)
-			require.ErrorContains(t, err, path)
+			require.ErrorContains(t, err, path, name)
+			s.Equal(t, name+", "+strings.TrimPrefix(filepath.Base(path), "a."), strings.NewReplacer(path, "ARCHIVE", inner, "FOLDER").Replace(err.Error()))
 			assert.Empty(t, runs)
 			outside, err := os.ReadDir(dir)
 			require.NoError(t, err)
@@ -141,7 +142,7 @@ func TestUnpackWhatIsNoArchive(t *testing.T) {
 	for _, name := range []string{"a.zip", "a.tar.gz", "a.tgz"} {
 		path := filepath.Join(t.TempDir(), name)
 		_, err := Unpack(path, t.TempDir())
-		require.ErrorContains(t, err, "no such file")
+		require.ErrorIs(t, err, os.ErrNotExist)
 		require.NoError(t, os.WriteFile(path, []byte("text"), 0o600))
 		_, err = Unpack(path, t.TempDir())
 		require.ErrorContains(t, err, "read the archive "+path)

@@ -11,26 +11,28 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/version"
 )
 
 func TestDistRefuses(t *testing.T) {
 	c := clone(t, "../..")
-	c.refuses("usage: ci/dist VERSION [FOLDER]", "dist")
-	c.refuses(`"1.2.3" is not a version: write it as v1.2.3`, "dist", "1.2.3")
-	c.refuses("there is no tag engine/"+released+": make it with 'ci/release "+released+"'", "dist", released)
+	s := golden.Cases(t, "testdata/dist.golden")
+	c.refuses(s, "no version", "dist")
+	c.refuses(s, "an invalid version", "dist", "1.2.3")
+	c.refuses(s, "no tag of the engine", "dist", released)
 	c.git("tag", "engine/"+released)
-	c.refuses("there is no tag harness/"+released, "dist", released)
+	c.refuses(s, "no tag of the harness", "dist", released)
 	c.git("commit", "--quiet", "--allow-empty", "-m", "Next")
 	c.git("tag", "harness/"+released)
-	c.refuses("the tag harness/"+released+" is on another commit than engine/"+released, "dist", released)
+	c.refuses(s, "tags on two commits", "dist", released)
 	c.git("tag", "--force", "harness/"+released, "engine/"+released)
-	c.refuses("there is no tag harness/k6/"+released, "dist", released)
+	c.refuses(s, "no tag of k6", "dist", released)
 	c.git("tag", "harness/k6/"+released, "engine/"+released)
-	c.refuses("there is no tag harness/peers/"+released, "dist", released)
+	c.refuses(s, "no tag of the peers", "dist", released)
 	c.git("tag", "harness/peers/"+released, "engine/"+released)
-	c.refuses("ci is not empty: remove it, or name another folder", "dist", released, "ci")
+	c.refuses(s, "a full folder", "dist", released, "ci")
 }
 
 // TestDistIsReproducible builds a release twice, in two folders and with two build caches, and

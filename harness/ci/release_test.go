@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/longtest"
 )
 
@@ -69,13 +70,16 @@ func (c checkout) git(args ...string) string {
 	return c.must(nil, "git", args...)
 }
 
-// refuses runs a script that must fail, and checks its message.
-func (c checkout) refuses(says, script string, args ...string) {
+// refuses runs a script that must fail, and compares its message.
+func (c checkout) refuses(s *golden.Sheet, name, script string, args ...string) {
 	c.Helper()
 	out, err := c.try(nil, filepath.Join(c.dir, "ci", script), args...)
 	require.Error(c, err, "%s %v: %s", script, args, out)
-	assert.Contains(c, out, says)
+	s.Equal(c, name, madeFolder.ReplaceAllString(strings.ReplaceAll(out, c.dir, "CHECKOUT"), "TEMPORARY"))
 }
+
+// madeFolder matches a folder that a script made with mktemp.
+var madeFolder = regexp.MustCompile(`/\S*/tmp\.\w+`)
 
 // file returns a file of the checkout.
 func (c checkout) file(path string) string {
@@ -87,30 +91,24 @@ func (c checkout) file(path string) string {
 
 func TestReleaseRefuses(t *testing.T) {
 	c := clone(t, "../..")
-	for version, says := range map[string]string{
-		"":                                   `"" is not a version: write it as v1.2.3, or v1.2.3-rc.1 for a pre-release`,
-		"1.2.3":                              `"1.2.3" is not a version`,
-		"v1.2":                               `"v1.2" is not a version`,
-		"v1.2.3+linux":                       `"v1.2.3+linux" is not a version`,
-		"v2.0.0":                             "version v2.0.0: the module paths have no /v2, so that versions are below v2",
-		"v0.0.0-20261125000000-0123456789ab": "is a pseudo-version",
-	} {
-		c.refuses(says, "release", version)
+	s := golden.Cases(t, "testdata/release.golden")
+	for _, version := range []string{"", "1.2.3", "v1.2", "v1.2.3+linux", "v2.0.0", "v0.0.0-20261125000000-0123456789ab"} {
+		c.refuses(s, fmt.Sprintf("version %q", version), "release", version)
 	}
-	c.refuses("usage: ci/release VERSION", "release")
-	c.refuses("usage: ci/release VERSION", "release", released, released)
+	c.refuses(s, "no version", "release")
+	c.refuses(s, "two versions", "release", released, released)
 	for _, module := range releasedModules {
 		c.git("tag", module+"/"+released)
-		c.refuses("the tag "+module+"/"+released+" exists: choose another version", "release", released)
+		c.refuses(s, "a tag of "+module, "release", released)
 		c.git("tag", "--delete", module+"/"+released)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "new.txt"), nil, 0o600))
-	c.refuses("the checkout has changes that are not committed", "release", released)
+	c.refuses(s, "a changed checkout", "release", released)
 	require.NoError(t, os.Remove(filepath.Join(c.dir, "new.txt")))
 	text := c.file("engine/go.mod")
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "engine/go.mod"), []byte(text+"\nreplace example.com/a => ../a\n"), 0o600))
 	c.git("commit", "--quiet", "--all", "-m", "Replace another module")
-	c.refuses("replaces example.com/a: 'go install' refuses a module with a replacement", "release", released)
+	c.refuses(s, "a replaced module", "release", released)
 	assert.Empty(t, c.git("tag", "--list", "*"+released), "a failed release leaves no tag")
 	assert.Len(t, strings.Split(c.git("worktree", "list"), "\n"), 1)
 }
@@ -121,7 +119,6 @@ func TestReleaseTagsModulesThatNeedNoReplacement(t *testing.T) {
 	c := clone(t, "../..")
 	head := c.git("rev-parse", "HEAD")
 	out := c.must(nil, filepath.Join(c.dir, "ci/release"), released)
-	assert.Contains(t, out, "Nothing was pushed")
 	assert.Contains(t, out, "git push --atomic REMOTE engine/"+released+" harness/"+released+" harness/k6/"+released+" harness/peers/"+released)
 	assert.Equal(t, head, c.git("rev-parse", "HEAD"), "the branch does not move")
 	assert.Empty(t, c.git("status", "--porcelain"))
@@ -155,7 +152,8 @@ func TestReleaseTagsModulesThatNeedNoReplacement(t *testing.T) {
 		}
 	}
 	c.git("checkout", "--quiet", "-")
-	c.refuses("exists: choose another version", "release", released)
+	_, err := c.try(nil, filepath.Join(c.dir, "ci/release"), released)
+	require.Error(t, err, "the tags exist")
 }
 
 // goEnvironment returns the environment of a go command with an empty home, the given module cache

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // script runs a script of ci/ with additional environment variables, and returns its output and its
@@ -111,9 +113,7 @@ func TestNightlyIssueIsOne(t *testing.T) {
 	issue := g.entries[0]
 	assert.Equal(t, "The nightly run fails", issue.Title)
 	assert.True(t, strings.HasPrefix(issue.Body, "<!-- prony nightly -->\n"))
-	for _, part := range []string{"- test-long: failure", "- race: cancelled", "- soak: success", "commit abc", "https://g.example/o/r/actions/runs/7"} {
-		assert.Contains(t, issue.Body, part)
-	}
+	golden.Text(t, "testdata/nightly.md", issue.Body)
 	for _, token := range g.tokens {
 		assert.Equal(t, "Bearer secret", token)
 	}
@@ -163,20 +163,13 @@ func selfTest(alarms, same, called, slower int) string {
 }
 
 func TestGateSelftestJudge(t *testing.T) {
-	for _, c := range []struct {
-		document, says string
-		code           int
-	}{
-		{selfTest(0, 12, 5, 5), "gate-selftest: pass", 0},
-		{selfTest(1, 12, 9, 10), "gate-selftest: pass", 0},
-		{selfTest(2, 12, 5, 5), "red without a cause", 1},
-		{selfTest(0, 12, 4, 5), "misses losses", 1},
-		{selfTest(0, 0, 5, 5), "no trials", 1},
-		{selfTest(0, 12, 0, 0), "no trials", 1},
+	s := golden.Cases(t, "testdata/selftest.golden")
+	for _, c := range []struct{ alarms, same, called, slower, code int }{
+		{0, 12, 5, 5, 0}, {1, 12, 9, 10, 0}, {2, 12, 5, 5, 1}, {0, 12, 4, 5, 1}, {0, 0, 5, 5, 1}, {0, 12, 0, 0, 1},
 	} {
-		out, code := script(t, "gate-selftest-judge", c.document, nil)
+		out, code := script(t, "gate-selftest-judge", selfTest(c.alarms, c.same, c.called, c.slower), nil)
 		assert.Equal(t, c.code, code, out)
-		assert.Contains(t, out, c.says)
+		s.Equal(t, fmt.Sprintf("%d alarms in %d trials, %d of %d losses", c.alarms, c.same, c.called, c.slower), out)
 	}
 	_, code := script(t, "gate-selftest-judge", "no JSON", nil)
 	assert.NotEqual(t, 0, code)

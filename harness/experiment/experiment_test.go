@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 const byPerson = `# What was tried.
@@ -85,13 +87,15 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 	assert.Equal(t, "client's", all[1].Name)
 	assert.Equal(t, whole(), all[2])
 
-	require.ErrorContains(t, Append(path, whole()), `has an experiment "newer-instructions": give this one another name`)
+	s := golden.Cases(t, "testdata/names.golden")
+	s.Replace(path, "LEDGER")
+	s.Error(t, "a known name", Append(path, whole()))
 	again, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, src, again)
 	require.Error(t, CheckNew(path, "one"))
 	require.NoError(t, CheckNew(path, "two"))
-	require.ErrorContains(t, CheckNew(path, "Two"), "is not a valid experiment name")
+	s.Error(t, "an invalid name", CheckNew(path, "Two"))
 }
 
 func TestAppendMakesALedger(t *testing.T) {
@@ -108,23 +112,25 @@ func TestAppendRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "experiments.hcl")
 	broken := strings.Replace(byPerson, "kept       = true", "kep = true", 1)
 	require.NoError(t, os.WriteFile(path, []byte(broken), 0o600))
-	require.ErrorContains(t, Append(path, whole()), `did you mean "kept"?`)
+	s := golden.Cases(t, "testdata/refused.golden")
+	s.Replace(path, "LEDGER")
+	s.Error(t, "a broken ledger", Append(path, whole()))
 	require.NoError(t, os.WriteFile(path, []byte(byPerson), 0o600))
-	for says, spoil := range map[string]func(*Experiment){
-		"has no cost": func(e *Experiment) { e.Cost = " " },
-		"has kept = true, but its measurement has":   func(e *Experiment) { e.Measurement.Disqualified = "it lost tasks" },
-		"has neither a score nor":                    func(e *Experiment) { e.Measurement.Score, e.Kept = nil, false },
-		"is not in its interval":                     func(e *Experiment) { e.Measurement.Score = &Ratio{2, 0.5, 1} },
-		"extends to 1.01: it may have no effect":     func(e *Experiment) { e.Kept, e.Measurement.Score = true, &Ratio{0.98, 0.97, 1.01} },
-		"was rejected, but has kept_for":             func(e *Experiment) { e.Kept, e.KeptFor = false, "shorter" },
-		"cycles_per_s is defined twice":              func(e *Experiment) { e.Measurement.Figures[1].Point = "" },
-		"\"claim.go\" is not a location in the code": func(e *Experiment) { e.Code = "claim.go" },
-		"\"/a.go: func a\" is not a location":        func(e *Experiment) { e.Code = "/a.go: func a" },
-		"newer instructions\" is not a v":            func(e *Experiment) { e.Name = "newer instructions" },
+	for name, spoil := range map[string]func(*Experiment){
+		"no cost":                        func(e *Experiment) { e.Cost = " " },
+		"kept although disqualified":     func(e *Experiment) { e.Measurement.Disqualified = "it lost tasks" },
+		"neither a score nor a reason":   func(e *Experiment) { e.Measurement.Score, e.Kept = nil, false },
+		"a score outside its interval":   func(e *Experiment) { e.Measurement.Score = &Ratio{2, 0.5, 1} },
+		"kept without an effect":         func(e *Experiment) { e.Kept, e.Measurement.Score = true, &Ratio{0.98, 0.97, 1.01} },
+		"rejected with a reason to keep": func(e *Experiment) { e.Kept, e.KeptFor = false, "shorter" },
+		"a figure twice":                 func(e *Experiment) { e.Measurement.Figures[1].Point = "" },
+		"a file as code":                 func(e *Experiment) { e.Code = "claim.go" },
+		"an absolute path as code":       func(e *Experiment) { e.Code = "/a.go: func a" },
+		"an invalid name":                func(e *Experiment) { e.Name = "newer instructions" },
 	} {
 		e := whole()
 		spoil(&e)
-		require.ErrorContains(t, Append(path, e), says)
+		s.Error(t, name, Append(path, e))
 		src, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Equal(t, byPerson, string(src))
@@ -160,13 +166,7 @@ experiment "two" {
   }
 }
 `))
-	require.Error(t, err)
-	for _, says := range []string{
-		"x.hcl:2", `experiment "one" has no named_by`, "has no attribute kept", `experiment "one" is defined twice`, "hypothesis must be a string",
-		`did you mean "effect"?`, `experiment "two" has no cost`, `started is "yesterday", which is not a time`, "ratchet has neither a score nor a reason",
-	} {
-		assert.ErrorContains(t, err, says)
-	}
+	golden.Cases(t, "testdata/mistakes.golden").Error(t, "a ledger", err)
 }
 
 // An experiment reads back with the texts and numbers that it was written with, whatever they are.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
@@ -86,7 +87,9 @@ func TestAppendTakesAllRecordsOfARunOrNone(t *testing.T) {
 	first.Point, last.Point = "shards=1", "shards=8"
 	wrong := last
 	wrong.Settings = "none"
-	require.ErrorContains(t, history.Append(dir, first, wrong), `settings is "none": it must be 12 hexadecimal digits`)
+	s := golden.Cases(t, "testdata/append.golden")
+	s.Replace(dir, "FOLDER")
+	s.Error(t, "a wrong record", history.Append(dir, first, wrong))
 	assert.NoFileExists(t, history.File(dir, "full-cycle"))
 	require.NoError(t, history.Append(dir, first, last))
 	all, err := history.ReadAll(dir)
@@ -96,7 +99,7 @@ func TestAppendTakesAllRecordsOfARunOrNone(t *testing.T) {
 
 	long := record(1, 1000)
 	long.Point = strings.Repeat("x", history.LineMax)
-	require.ErrorContains(t, history.Append(dir, long), "more than 2048: shorten the name of its scenario or its point")
+	s.Error(t, "a long record", history.Append(dir, long))
 }
 
 func TestReadRefuses(t *testing.T) {
@@ -106,35 +109,36 @@ func TestReadRefuses(t *testing.T) {
 		return strings.Replace(sound, was, now, 1)
 	}
 	later := strings.NewReplacer("run-0", "run-1", "2026-11-21T17:15:00Z", "2026-11-21T17:16:00Z").Replace(sound)
-	for name, c := range map[string]struct{ text, says string }{
-		"another version":      {with(`"version":1`, `"version":2`), "full-cycle.jsonl line 1: version is 2, but this program reads 1: use the prony that wrote it"},
-		"no version":           {with(`"version":1,`, ``), "line 1: version is missing"},
-		"no object":            {later + "\nhello", "line 2: it is not a JSON object"},
-		"an empty line":        {sound + "\n\n", "line 2: it is not a JSON object"},
-		"an unknown field":     {with(`"rounds"`, `"round"`), `line 1: json: unknown field "round": restore the line from git`},
-		"two in a line":        {sound + sound, "line 1: "},
-		"an unknown metric":    {with(`"cycles_per_s"`, `"cycles"`), `metrics is "cycles": it must be only headline figures`},
-		"an unknown reference": {with(`"echo"`, `"noise"`), `references is "noise"`},
-		"half a figure":        {with(`[4,3,5]`, `[4,3]`), `[4,3] is not a figure: write [MEDIAN, LOW, HIGH]`},
-		"a wrong commit":       {with(`"commit":"0`, `"commit":"x`), `commit is "x000000000000000000000000000000000000001": it must be 7 to 64 hexadecimal digits`},
-		"no scenario":          {with(`"scenario":"full-cycle"`, `"scenario":""`), "scenario is \"\""},
-		"another scenario":     {with(`"scenario":"full-cycle"`, `"scenario":"rest"`), `scenario is "rest": move the record to`},
-		"an unknown verdict":   {with(`"pass"`, `"fine"`), `verdict is "fine"`},
-		"no figures":           {with(`{"cycles_per_s":[123460,111110,135800],"server_cpu_us_per_cycle":[4,3,5]}`, `{}`), `metrics is "{}": it must be the headline figures`},
-		"figures of no rate":   {with(`"pass"`, `"incorrect"`), `verdict is "incorrect": it must be another verdict: an incorrect run has no figures`},
-		"no rounds":            {with(`"rounds":7`, `"rounds":0`), `rounds is "0"`},
-		"no time":              {with(`"2026-11-21T17:15:00Z"`, `"0001-01-01T00:00:00Z"`), "measured is"},
-		"a record twice":       {sound + "\n" + sound, `line 2: run is "run-0": the run is in the history already: remove one of the records`},
-		"out of order":         {later + "\n" + sound, "line 2: measured is 2026-11-21 17:15:00, before the line above: sort the lines by time"},
-		"a long line":          {with(`"AMD EPYC"`, `"`+strings.Repeat("x", history.LineMax)+`"`), "more than 2048: it is not a record"},
+	s := golden.Cases(t, "testdata/refused.golden")
+	for name, text := range map[string]string{
+		"another version":      with(`"version":1`, `"version":2`),
+		"no version":           with(`"version":1,`, ``),
+		"no object":            later + "\nhello",
+		"an empty line":        sound + "\n\n",
+		"an unknown field":     with(`"rounds"`, `"round"`),
+		"two in a line":        sound + sound,
+		"an unknown metric":    with(`"cycles_per_s"`, `"cycles"`),
+		"an unknown reference": with(`"echo"`, `"noise"`),
+		"half a figure":        with(`[4,3,5]`, `[4,3]`),
+		"a wrong commit":       with(`"commit":"0`, `"commit":"x`),
+		"no scenario":          with(`"scenario":"full-cycle"`, `"scenario":""`),
+		"another scenario":     with(`"scenario":"full-cycle"`, `"scenario":"rest"`),
+		"an unknown verdict":   with(`"pass"`, `"fine"`),
+		"no figures":           with(`{"cycles_per_s":[123460,111110,135800],"server_cpu_us_per_cycle":[4,3,5]}`, `{}`),
+		"figures of no rate":   with(`"pass"`, `"incorrect"`),
+		"no rounds":            with(`"rounds":7`, `"rounds":0`),
+		"no time":              with(`"2026-11-21T17:15:00Z"`, `"0001-01-01T00:00:00Z"`),
+		"a record twice":       sound + "\n" + sound,
+		"out of order":         later + "\n" + sound,
+		"a long line":          with(`"AMD EPYC"`, `"`+strings.Repeat("x", history.LineMax)+`"`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := history.File(dir, "full-cycle")
-			require.NoError(t, os.WriteFile(path, []byte(c.text+"\n"), 0o600))
+			require.NoError(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
 			all, err := history.ReadAll(dir)
-			require.ErrorContains(t, err, c.says)
 			require.ErrorContains(t, err, path)
+			s.Equal(t, name, strings.ReplaceAll(err.Error(), dir, "FOLDER"))
 			assert.Nil(t, all)
 			require.Error(t, history.Append(dir, record(9, 1)), "an unreadable file must not be extended")
 		})

@@ -1,8 +1,8 @@
 package pages_test
 
 import (
+	"cmp"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/pages"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/report/lint"
@@ -20,10 +21,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden pages under testdata")
+const lastLine = "this is the last line."
 
 // The golden files under testdata have the pages and the index, byte for byte, and all their links
-// exist. After an intended change: go test ./pages -update, and read the difference.
+// exist.
 func TestGoldenPages(t *testing.T) {
 	reports := repository(t)
 	write(t, filepath.Join(reports, "experiments.md"), "# Experiments\n")
@@ -42,13 +43,7 @@ func TestGoldenPages(t *testing.T) {
 		}
 		got, err := os.ReadFile(path)
 		require.NoError(t, err)
-		golden := filepath.Join("testdata", "golden", filepath.Base(path))
-		if *update {
-			require.NoError(t, os.WriteFile(golden, got, 0o600))
-		}
-		want, err := os.ReadFile(golden)
-		require.NoError(t, err)
-		assert.Equal(t, string(want), string(got), path)
+		golden.Text(t, "testdata/golden/"+filepath.Base(path), string(got))
 	}
 	assert.Equal(t, []string{"one.md", "alone-latency.svg", "two.md", "README.md"}, names)
 	found, err := lint.Files(paths...)
@@ -91,10 +86,11 @@ func TestAlteredPagesAreFound(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, altered, 2)
 	line := 1 + strings.Count(string(text)[:strings.Index(string(text), "1,030 cycles/s")], "\n")
-	assert.Equal(t, &pages.Problem{
-		File: paths[0], Line: line,
-		Text: "the page differs from the output of " + filepath.Join(reports, "pages", "one.md") + " and the data: change the source, and run make pages",
-	}, altered[0])
+	s := golden.Cases(t, "testdata/altered.golden")
+	s.Replace(reports, "REPORTS")
+	s.Equal(t, "a changed page", altered[0].Text)
+	assert.Equal(t, paths[0], altered[0].File)
+	assert.Equal(t, line, altered[0].Line)
 	assert.Equal(t, paths[1], altered[1].File)
 }
 
@@ -109,6 +105,37 @@ func one(t *testing.T, reports, from, to string) error {
 	return err
 }
 
+// sheet returns the golden file of a test's outputs.
+func sheet(t *testing.T, reports string) *golden.Sheet {
+	t.Helper()
+	s := golden.Cases(t, "testdata/outputs/"+t.Name()+".golden")
+	s.Replace(reports, "REPORTS")
+	s.Replace(filepath.Dir(reports), "ROOT")
+	return s
+}
+
+// mistakes compares the errors of actions in the last line of a source.
+func mistakes(t *testing.T, s *golden.Sheet, reports string, actions ...string) {
+	t.Helper()
+	for _, action := range actions {
+		s.Error(t, strings.ReplaceAll(action, "\n", " "), one(t, reports, lastLine, action))
+	}
+}
+
+// added returns the lines of a page that the golden page of the same source lacks.
+func added(t *testing.T, page string) string {
+	t.Helper()
+	plain, err := os.ReadFile("testdata/golden/one.md")
+	require.NoError(t, err)
+	var b strings.Builder
+	for line := range strings.Lines(page) {
+		if !strings.Contains("\n"+string(plain), "\n"+line) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
 // Every mistake in a source is reported in one sentence with its line and a remedy.
 func TestMistakesInSources(t *testing.T) {
 	reports := repository(t)
@@ -118,63 +145,58 @@ func TestMistakesInSources(t *testing.T) {
 	r, hists = made(t, "again", alone)
 	publish(t, reports, r, hists)
 	write(t, filepath.Join(reports, "data", "other", "comparison.json"), comparison)
-	const (
-		last    = "this is the last line."
-		lastAt  = ":36: "
-		figures = `figure "alone" "cycles_per_s"`
-	)
-	for _, c := range []struct{ from, to, says string }{
-		{last, `{{figure "alon" "cycles_per_s"}}`, lastAt + `there is no data of "alon" in ` + filepath.Join(reports, "data") + `: did you mean "alone"?`},
-		{last, `{{figure "nothing" "cycles_per_s"}}`, "there are again, alone, long, other, swept, wrong"},
-		{last, `{{figure "wrong" "cycles_per_s"}}`, lastAt + `the ledger of "wrong" does not balance, so no figure of it is published`},
-		{last, `{{figure "other" "cycles_per_s"}}`, lastAt + `the data of "other" are not from a run, a soak or a serial budget`},
-		{last, `{{figure "alone" "cycle_per_s"}}`, lastAt + `"alone" has no metric "cycle_per_s": did you mean "cycles_per_s"?`},
-		{last, `{{figure "alone" "latency"}}`, "there are cycle_latency_ms_max, "},
-		{last, `{{figure "alone" "cycles_per_s" "batch=1"}}`, lastAt + `"alone" has no sweep: leave out "batch=1"`},
-		{last, `{{figure "swept" "cycles_per_s"}}`, lastAt + `"swept" has a sweep: name one of its points: "batch=1", or "batch=64"`},
-		{last, `{{figure "swept" "cycles_per_s" "batch=2"}}`, lastAt + `"swept" has no point "batch=2": name one completely: "batch=1", or "batch=64"`},
-		{last, `{{figure "swept" "lost" "batch=1" "batch=1"}}`, `"swept" has no point "batch=1" "batch=1"`},
-		{last, `{{figure "long" "lots"}}`, `the soak "long" has no metric "lots": did you mean "lost"?`},
-		{last, `{{figure "long" "lost" "batch=1"}}`, `"long" is a soak, and has no sweep`},
-		{last, `{{figure "again" "cycles_per_s"}}`, "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060): these are figures of the same workload, and the set may cite only one of them"},
-		{last, `{{figure "alone"}}`, lastAt + `executing "`},
-		{last, `{{figures "alone"}}`, lastAt + `function "figures" not defined`},
-		{last, `{{ratio (at "alone" "cycles_per_s") (at "long" "lost")}}`, lastAt + "no ratio of cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) and lost of long = 0 tasks: both must be above 0"},
-		{last, `{{holds (less 1 2)}}`, lastAt + "1 and 2 are both numbers: compare a figure"},
-		{last, `{{holds (less "1" (at "long" "lost"))}}`, lastAt + `1 is neither a figure nor a number`},
-		{last, `{{holds (within (at "long" "lost") 0 "x")}}`, lastAt + `x is not a percentage`},
-		{last, `{{bound "long"}}`, lastAt + `"long" is a soak, which has no limiting resource`},
-		{last, `{{bound "swept" "batch=1"}}`, lastAt + `"swept" has no limiting resource at batch=1`},
-		{last, `{{measured}}`, lastAt + "measured has no scenario"},
-		{last, `{{plot "alone" "sweep"}}`, lastAt + `"alone" has no plot "sweep": there are throughput, latency`},
-		{last, `{{plot "alon" "sweep"}}`, lastAt + `there is no data of "alon": did you mean "alone"?`},
-		{last, `{{plot "selftest" "power"}}`, "render it first with make pages"},
-		{last, `{{plot "other" "sweep"}}`, "render it first with make pages"},
-		{last, `{{noplot " "}}`, lastAt + "noplot has no reason"},
-		{last, `{{code "engine/b.go" "func run" "TestRun"}}`, lastAt + "the page's code does not exist: "},
-		{last, `{{code "../b.go" "func run" "TestRun"}}`, `"../b.go" is not a path relative to the root of the repository`},
-		{last, `{{code "engine/a.go" "func ru" "TestRun"}}`, lastAt + `engine/a.go has no line that begins with "func ru": use the current declaration`},
-		{last, `{{code "engine/a.go" "func run" "TestRan"}}`, lastAt + "there is no test TestRan: use the name of the test that now covers the claim"},
-		{last, `{{code "engine/a.go" "func run" "TestTwice"}}`, "several packages have a test TestTwice: write one of engine.TestTwice, harness.TestTwice"},
-		{last, `{{code "engine/a.go" "func run" "engine/a.TestTwice"}}`, "there is no test engine/a.TestTwice"},
-		{last, `{{page "too"}}`, lastAt + `there is no page "too": did you mean "two"?`},
-		{last, "## More\n", `:1: the sections are Question, Answer, How it was measured, Findings, More, What it costs`},
-		{"## What limits it\n", "## Limits\n", "every page has these, in this order: Question, Answer, How it was measured"},
-		{"Everything else.", "", `the section "Not measured" is empty`},
-		{"## Question", "Hello.\n\n## Question", ":1: there is text before the first heading: begin with ## Question"},
-		{"a batch change?", "a batch change.", ":1: the question does not end with a question mark"},
-		{"with batches.", "with batches. So it is.", ":6: the answer is 2 sentences: write one"},
-		{"The fixture does {{" + figures + "}},\n", "The fixture does it.\n\n", ":6: the answer has no figure"},
-		{`{{plot "alone" "latency"}}`, "text", ":1: the page has no plot: show one with {{plot ...}}"},
-		{last, strings.Repeat("more\n", 60), ":1: the page has 128 lines without the table of its figures: a page has 60 to 120"},
+	s := sheet(t, reports)
+	for _, c := range []struct{ from, to, name string }{
+		{lastLine, `{{figure "alon" "cycles_per_s"}}`, ""},
+		{lastLine, `{{figure "nothing" "cycles_per_s"}}`, ""},
+		{lastLine, `{{figure "wrong" "cycles_per_s"}}`, ""},
+		{lastLine, `{{figure "other" "cycles_per_s"}}`, ""},
+		{lastLine, `{{figure "alone" "cycle_per_s"}}`, ""},
+		{lastLine, `{{figure "alone" "latency"}}`, ""},
+		{lastLine, `{{figure "alone" "cycles_per_s" "batch=1"}}`, ""},
+		{lastLine, `{{figure "swept" "cycles_per_s"}}`, ""},
+		{lastLine, `{{figure "swept" "cycles_per_s" "batch=2"}}`, ""},
+		{lastLine, `{{figure "swept" "lost" "batch=1" "batch=1"}}`, ""},
+		{lastLine, `{{figure "long" "lots"}}`, ""},
+		{lastLine, `{{figure "long" "lost" "batch=1"}}`, ""},
+		{lastLine, `{{figure "again" "cycles_per_s"}}`, ""},
+		{lastLine, `{{figure "alone"}}`, ""},
+		{lastLine, `{{figures "alone"}}`, ""},
+		{lastLine, `{{ratio (at "alone" "cycles_per_s") (at "long" "lost")}}`, ""},
+		{lastLine, `{{holds (less 1 2)}}`, ""},
+		{lastLine, `{{holds (less "1" (at "long" "lost"))}}`, ""},
+		{lastLine, `{{holds (within (at "long" "lost") 0 "x")}}`, ""},
+		{lastLine, `{{bound "long"}}`, ""},
+		{lastLine, `{{bound "swept" "batch=1"}}`, ""},
+		{lastLine, `{{measured}}`, ""},
+		{lastLine, `{{plot "alone" "sweep"}}`, ""},
+		{lastLine, `{{plot "alon" "sweep"}}`, ""},
+		{lastLine, `{{plot "selftest" "power"}}`, ""},
+		{lastLine, `{{plot "other" "sweep"}}`, ""},
+		{lastLine, `{{noplot " "}}`, ""},
+		{lastLine, `{{code "engine/b.go" "func run" "TestRun"}}`, ""},
+		{lastLine, `{{code "../b.go" "func run" "TestRun"}}`, ""},
+		{lastLine, `{{code "engine/a.go" "func ru" "TestRun"}}`, ""},
+		{lastLine, `{{code "engine/a.go" "func run" "TestRan"}}`, ""},
+		{lastLine, `{{code "engine/a.go" "func run" "TestTwice"}}`, ""},
+		{lastLine, `{{code "engine/a.go" "func run" "engine/a.TestTwice"}}`, ""},
+		{lastLine, `{{page "too"}}`, ""},
+		{lastLine, "## More\n", "another section"},
+		{"## What limits it\n", "## Limits\n", "a renamed section"},
+		{"Everything else.", "", "an empty section"},
+		{"## Question", "Hello.\n\n## Question", "text before the first heading"},
+		{"a batch change?", "a batch change.", "no question mark"},
+		{"with batches.", "with batches. So it is.", "two sentences"},
+		{"The fixture does {{figure \"alone\" \"cycles_per_s\"}},\n", "The fixture does it.\n\n", "no figure"},
+		{`{{plot "alone" "latency"}}`, "text", "no plot"},
+		{lastLine, strings.Repeat("more\n", 60), "a long page"},
 	} {
 		err := one(t, reports, c.from, c.to)
-		if assert.ErrorContains(t, err, c.says, c.to) {
-			found, other := pages.Problems(err)
-			require.NoError(t, other)
-			assert.Equal(t, filepath.Join(reports, "pages", "one.md"), found[0].File)
-			assert.NotContains(t, found[0].Text, "\n")
-		}
+		s.Error(t, cmp.Or(c.name, c.to), err)
+		found, other := pages.Problems(err)
+		require.NoError(t, other)
+		assert.Equal(t, filepath.Join(reports, "pages", "one.md"), found[0].File)
+		assert.NotContains(t, found[0].Text, "\n")
 	}
 }
 
@@ -190,42 +212,40 @@ func TestFalseSentencesAreErrors(t *testing.T) {
 		latency2 = `(at "swept" "cycle_latency_ms_p50" "batch=64")`
 		lost     = `(at "long" "lost")`
 	)
-	for claim, says := range map[string]string{
+	s := sheet(t, reports)
+	for claim, holds := range map[string]bool{
 		// Overlapping intervals, but the same ratio in each turn.
-		"less " + single + batch:    "",
-		"greater " + batch + single: "",
-		"less " + batch + single:    "cycles_per_s of swept at batch=64 = 400 cycles/s (200 to 600) is certainly less than cycles_per_s of swept at batch=1 = 200 cycles/s (100 to 300) (interleaved, the ratio is 2.00 to 2.00)",
-		"less " + single + single:   "is certainly less than",
-		"greater " + rate + single:  "", // two runs without overlapping intervals
-		"greater " + rate + "1000":  "1000 is certainly less than cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060)",
-		"greater " + rate + "999.5": "",
-		"less " + rate + "1060":     "is certainly less than 1,060",
-		"less " + rate + "1060.5":   "",
+		"less " + single + batch:    true,
+		"greater " + batch + single: true,
+		"less " + batch + single:    false,
+		"less " + single + single:   false,
+		"greater " + rate + single:  true, // two runs without overlapping intervals
+		"greater " + rate + "1000":  false,
+		"greater " + rate + "999.5": true,
+		"less " + rate + "1060":     false,
+		"less " + rate + "1060.5":   true,
 		// Merged over rounds, so without a ratio of turns.
-		"less " + latency + latency2:       "cycle_latency_ms_p50 of swept at batch=1",
-		"unclear " + rate + "1030":         "",
-		"unclear " + rate + "1060.5":       "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) cannot be distinguished from 1,060.5",
-		"unclear " + rate + single:         "cannot be distinguished from cycles_per_s of swept at batch=1",
-		"unclear " + single + batch:        "cannot be distinguished from",
-		"unclear " + latency + latency2:    "",
-		"within " + rate + "1000 3":        "",
-		"within " + rate + "1000 2.9":      "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) is within 2.9 % of 1,000",
-		"within " + batch + single + "100": "",
-		"within " + batch + single + "99":  "is within 99 % of",
-		"within " + lost + "0 0":           "",
-		"less " + lost + "0":               "lost of long = 0 tasks is certainly less than 0",
-		"less " + lost + "1":               "",
+		"less " + latency + latency2:       false,
+		"unclear " + rate + "1030":         true,
+		"unclear " + rate + "1060.5":       false,
+		"unclear " + rate + single:         false,
+		"unclear " + single + batch:        false,
+		"unclear " + latency + latency2:    true,
+		"within " + rate + "1000 3":        true,
+		"within " + rate + "1000 2.9":      false,
+		"within " + batch + single + "100": true,
+		"within " + batch + single + "99":  false,
+		"within " + lost + "0 0":           true,
+		"less " + lost + "0":               false,
+		"less " + lost + "1":               true,
 	} {
 		claim = strings.ReplaceAll(strings.ReplaceAll(claim, ")", ") "), "less(", "less (")
-		err := one(t, reports, "this is the last line.", "{{holds ("+claim+")}}\nthis is the last line.")
-		if says == "" {
+		err := one(t, reports, lastLine, "{{holds ("+claim+")}}\nthis is the last line.")
+		if holds {
 			assert.NoError(t, err, claim)
 			continue
 		}
-		if assert.ErrorContains(t, err, ":36: the data do not support that ", claim) {
-			assert.ErrorContains(t, err, strings.ReplaceAll(says, "1000 is", "1,000 is"), claim)
-			assert.ErrorContains(t, err, ": change the sentence and its holds")
-		}
+		s.Error(t, strings.TrimSpace(claim), err)
 	}
 }
 
@@ -236,11 +256,10 @@ func TestMeasuredNamesWhoHasASetting(t *testing.T) {
 	r, hists := made(t, "procs", alone)
 	r.Manifest.Scenario.Topology.Procs = 3
 	publish(t, reports, r, hists)
-	require.NoError(t, one(t, reports, "this is the last line.", `{{measured "alone" "procs"}}`))
+	require.NoError(t, one(t, reports, lastLine, `{{measured "alone" "procs"}}`))
 	generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
-	assert.Contains(t, generated[0].Text, "; `procs`: `topology.procs = 3` (2 settings not recorded).")
-	assert.Contains(t, generated[0].Text, "- Durability: `none`. Not at the default: `validity.")
+	sheet(t, reports).Equal(t, "page", added(t, generated[0].Text))
 }
 
 // If one of the servers of a driver program is incorrect, the others keep their figures.
@@ -254,9 +273,8 @@ func TestOneIncorrectServerOfSeveral(t *testing.T) {
 		}
 	}
 	publish(t, reports, r, hists)
-	const last = "this is the last line."
-	require.NoError(t, one(t, reports, last, `{{figure "servers" "cycles_per_s" "batch=64"}}`))
-	assert.ErrorContains(t, one(t, reports, last, `{{figure "servers" "cycles_per_s" "batch=1"}}`), `"servers" has no metric "cycles_per_s" at batch=1`)
+	require.NoError(t, one(t, reports, lastLine, `{{figure "servers" "cycles_per_s" "batch=64"}}`))
+	mistakes(t, sheet(t, reports), reports, `{{figure "servers" "cycles_per_s" "batch=1"}}`)
 }
 
 // A figure and a ratio with too few rounds for a 95 % interval show the number of rounds.
@@ -264,19 +282,17 @@ func TestFewRoundsAreSaid(t *testing.T) {
 	reports := repository(t)
 	r, hists := made(t, "few", []float64{300, 600, 100, 200, 200, 400}, batches()...)
 	publish(t, reports, r, hists)
-	const last = "this is the last line."
-	require.NoError(t, one(t, reports, last, `{{figure "few" "cycles_per_s" "batch=64"}}, {{ratio (at "few" "cycles_per_s" "batch=64") (at "few" "cycles_per_s" "batch=1")}}`))
+	require.NoError(t, one(t, reports, lastLine, `{{figure "few" "cycles_per_s" "batch=64"}}, {{ratio (at "few" "cycles_per_s" "batch=64") (at "few" "cycles_per_s" "batch=1")}}`))
 	generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
-	assert.Contains(t, generated[0].Text, "[400 cycles/s (range 200 to 600, 3 rounds)](")
-	assert.Contains(t, generated[0].Text, "[2.00 times (range 2.00 to 2.00, 3 turns)](")
+	sheet(t, reports).Equal(t, "page", added(t, generated[0].Text))
 }
 
 // The problems of all pages are reported together.
 func TestAllPagesAreChecked(t *testing.T) {
 	reports := repository(t)
 	write(t, filepath.Join(reports, "pages", "two.md"), "## Question\n")
-	err := one(t, reports, "this is the last line.", `{{page "too"}}`)
+	err := one(t, reports, lastLine, `{{page "too"}}`)
 	found, other := pages.Problems(err)
 	require.NoError(t, other)
 	files := map[string]int{}
@@ -293,20 +309,21 @@ func TestMistakesInTheSet(t *testing.T) {
 	file := filepath.Join(reports, "pages", "pages.hcl")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	for _, c := range []struct{ from, to, says string }{
-		{`page "two"`, `page "three"`, `page "three" has no source`},
-		{`page "two"`, `page "one"`, `page "one" is repeated`},
-		{`page "two"`, `page "README"`, `"README" cannot be the name of a page`},
-		{`title = "Page two"`, ``, "title"},
-		{`page "two" { title = "Page two" }`, ``, "two.md:1: the page is not in " + file + `: add page "two" to a group there, or remove the source`},
+	s := sheet(t, reports)
+	for _, c := range []struct{ from, to, name string }{
+		{`page "two"`, `page "three"`, "no source"},
+		{`page "two"`, `page "one"`, "twice"},
+		{`page "two"`, `page "README"`, "the index"},
+		{`title = "Page two"`, ``, "no title"},
+		{`page "two" { title = "Page two" }`, ``, "a source that is not listed"},
 	} {
 		write(t, file, strings.Replace(string(text), c.from, c.to, 1))
 		_, err := pages.Generate(nil, reports, report.PagesFolder(reports))
-		assert.ErrorContains(t, err, c.says)
+		s.Error(t, c.name, err)
 	}
 	require.NoError(t, os.RemoveAll(filepath.Join(reports, "pages")))
 	_, err = pages.Generate(nil, reports, report.PagesFolder(reports))
-	assert.ErrorContains(t, err, "pages.hcl")
+	s.Error(t, "no set", err)
 }
 
 // The index reports data without a page, and only reads the data that it needs.
@@ -314,7 +331,7 @@ func TestDataWithoutAPage(t *testing.T) {
 	reports := repository(t)
 	require.NoError(t, os.Remove(filepath.Join(reports, "scenarios", "long.md")))
 	_, err := pages.Generate(nil, reports, report.PagesFolder(reports))
-	assert.ErrorContains(t, err, "the data have no page: render it first with prony report "+filepath.Join(reports, "data", "long"))
+	sheet(t, reports).Error(t, "no page", err)
 	write(t, filepath.Join(reports, "data", "alone", "result.json"), "{")
 	_, err = pages.Generate(nil, reports, report.PagesFolder(reports))
 	_, other := pages.Problems(err)
@@ -330,17 +347,16 @@ func TestPointsOfASweepOfSeveralSettings(t *testing.T) {
 	}
 	r, hists := made(t, "joint", swept, points...)
 	publish(t, reports, r, hists)
-	const last = "this is the last line."
-	require.NoError(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "producers=4" "workers=8" "batch=1"}}`))
-	require.NoError(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "batch=64" "workers, producers=uniform(1, 2), 4"}}`), "as stored, if its parts are ambiguous")
-	assert.ErrorContains(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "batch=1" "workers=8"}}`), `name one completely: "batch=1" "workers=8" "producers=4", or`)
+	require.NoError(t, one(t, reports, lastLine, `{{figure "joint" "cycles_per_s" "producers=4" "workers=8" "batch=1"}}`))
+	require.NoError(t, one(t, reports, lastLine, `{{figure "joint" "cycles_per_s" "batch=64" "workers, producers=uniform(1, 2), 4"}}`), "as stored, if its parts are ambiguous")
+	mistakes(t, sheet(t, reports), reports, `{{figure "joint" "cycles_per_s" "batch=1" "workers=8"}}`)
 }
 
 // A page shows the plots of the gate's self-test, which has a separate page.
 func TestPlotsOfTheSelfTest(t *testing.T) {
 	reports := repository(t)
 	write(t, filepath.Join(reports, "selftest.md"), "![Power](selftest-power.svg)\n")
-	require.NoError(t, one(t, reports, "this is the last line.", `{{plot "selftest" "power"}}`))
+	require.NoError(t, one(t, reports, lastLine, `{{plot "selftest" "power"}}`))
 	_, err := pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
@@ -358,28 +374,23 @@ func TestFiguresOfWorkloads(t *testing.T) {
 		r.Points[i].Workloads = []result.Workload{{Name: "quiet", Metrics: map[string]result.Metric{result.CyclesPerS: quiet}}, {Name: "noisy"}}
 	}
 	publish(t, reports, r, hists)
-	const last = "this is the last line."
-	require.NoError(t, one(t, reports, last, `{{figure "pair" "quiet.cycles_per_s" "batch=1"}} and {{ratio (at "pair" "quiet.cycles_per_s" "batch=64") (at "pair" "quiet.cycles_per_s" "batch=1")}}
+	require.NoError(t, one(t, reports, lastLine, `{{figure "pair" "quiet.cycles_per_s" "batch=1"}} and {{ratio (at "pair" "quiet.cycles_per_s" "batch=64") (at "pair" "quiet.cycles_per_s" "batch=1")}}
 {{holds (less (at "pair" "quiet.cycles_per_s" "batch=1") (at "pair" "cycles_per_s" "batch=1"))}}`))
 	_, err := pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "[10.0 cycles/s (9.00 to 11.0)](#figures-of-this-page) and [2.00 times (90 % CI 1.73 to 2.33)](#figures-of-this-page)",
-		"the rounds of the run cover all workloads, so the ratio has no turns")
-	assert.Contains(t, string(page), "`pair`, `batch=64`, workload `quiet`")
-	assert.ErrorContains(t, one(t, reports, last, `{{figure "pair" "quite.cycles_per_s" "batch=1"}}`), `"pair" has no workload "quite": did you mean "quiet"?`)
-	assert.ErrorContains(t, one(t, reports, last, `{{figure "pair" "noisy.lost" "batch=1"}}`), `the workload "noisy" of "pair" has no metric "lost" at batch=1`)
-	assert.ErrorContains(t, one(t, reports, last, `{{figure "swept" "quiet.cycles_per_s" "batch=1"}}`), `"swept" has no workload "quiet" with separate figures: leave out "quiet."`)
-	assert.ErrorContains(t, one(t, reports, last, `{{holds (less (at "pair" "quiet.cycles_per_s" "batch=64") (at "pair" "quiet.cycles_per_s" "batch=1"))}}`), "quiet.cycles_per_s of pair at batch=64 = 20.0")
+	s := sheet(t, reports)
+	s.Equal(t, "the rounds of the run cover all workloads, so the ratio has no turns", added(t, string(page)))
+	mistakes(t, s, reports, `{{figure "pair" "quite.cycles_per_s" "batch=1"}}`, `{{figure "pair" "noisy.lost" "batch=1"}}`, `{{figure "swept" "quiet.cycles_per_s" "batch=1"}}`,
+		`{{holds (less (at "pair" "quiet.cycles_per_s" "batch=64") (at "pair" "quiet.cycles_per_s" "batch=1"))}}`)
 }
 
 // Small plots have the ratios of the turns at each value except the first, and are stored in a
 // separate file next to the page.
 func TestMultiples(t *testing.T) {
 	reports := repository(t)
-	const last = "this is the last line."
-	require.NoError(t, one(t, reports, last, `{{multiples "cycles_per_s" "swept" "swept"}}`))
+	require.NoError(t, one(t, reports, lastLine, `{{multiples "cycles_per_s" "swept" "swept"}}`))
 	paths, err := pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	drawn := filepath.Join(reports, "one-multiples.svg")
@@ -396,15 +407,8 @@ func TestMultiples(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, altered, 1)
 	assert.Equal(t, drawn, altered[0].File)
-	for from, says := range map[string]string{
-		`{{multiples "cycles_per_s"}}`:         "multiples has no scenario",
-		`{{multiples "cycles_per_s" "alone"}}`: `"alone" has no sweep`,
-		`{{multiples "lost" "long"}}`:          `"long" is a soak, and has no sweep`,
-		`{{multiples "lost" "swept"}}`:         "both must be above 0",
-		`{{multiples "lots" "swept"}}`:         `has no metric "lots"`,
-	} {
-		assert.ErrorContains(t, one(t, reports, last, from), says)
-	}
+	mistakes(t, sheet(t, reports), reports, `{{multiples "cycles_per_s"}}`, `{{multiples "cycles_per_s" "alone"}}`, `{{multiples "lost" "long"}}`,
+		`{{multiples "lost" "swept"}}`, `{{multiples "lots" "swept"}}`)
 }
 
 // The figures of a serial budget are those of its points, which are named by the settings that
@@ -429,35 +433,22 @@ func TestFiguresOfASerialBudget(t *testing.T) {
 	}))
 	_, err := report.Render(nil, folder, report.PagesFolder(reports))
 	require.NoError(t, err)
-	const last = "this is the last line."
-	require.NoError(t, one(t, reports, last, `{{figure "serial" "budget_ns" "waits=parking" "connections=4"}}, {{figure "serial" "futex_ns_per_request" "waits=parking" "connections=4"}},
+	require.NoError(t, one(t, reports, lastLine, `{{figure "serial" "budget_ns" "waits=parking" "connections=4"}}, {{figure "serial" "futex_ns_per_request" "waits=parking" "connections=4"}},
 {{figure "serial" "unloaded_requests_per_s" "waits=parking" "connections=1"}}, {{figure "serial" "efficiency_percent" "waits=parking" "connections=1"}}
 {{measured "serial"}}`))
 	_, err = pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
 	require.NoError(t, err)
-	for _, says := range []string{
-		"[500 ns (480 to 530)](#figures-of-this-page)",
-		"[30.0 ns/request (one window)]", "[2,000,000 requests/s (one window)]", "[25.0 % (one window)]",
-		"3 points with a search and two windows each", "`serial`, `parking waits, server procs 1, generator procs 1, connections 4, in flight 256`",
-	} {
-		assert.Contains(t, string(page), says)
-	}
+	s := sheet(t, reports)
+	s.Equal(t, "page", added(t, string(page)))
 	found, err := lint.Files(filepath.Join(reports, "one.md"))
 	require.NoError(t, err)
 	for _, f := range found {
 		assert.NotEqual(t, lint.Link, f.Rule, f.Text)
 	}
-	for source, says := range map[string]string{
-		`{{figure "serial" "budget_ns" "waits=parking"}}`:                  `has no point "waits=parking": name one completely: "waits=parking" "connections=1", or`,
-		`{{figure "serial" "budget_ns" "waits=spinning" "connections=4"}}`: "was not measured: this host has one CPU",
-		`{{figure "serial" "budget" "waits=parking" "connections=1"}}`:     `the serial budget "serial" has no metric "budget": there are budget_ns`,
-		`{{bound "serial"}}`:                 `"serial" is a serial budget, which has no limiting resource`,
-		`{{multiples "budget_ns" "serial"}}`: `"serial" is a serial budget, and has no sweep`,
-	} {
-		assert.ErrorContains(t, one(t, reports, last, source), says)
-	}
+	mistakes(t, s, reports, `{{figure "serial" "budget_ns" "waits=parking"}}`, `{{figure "serial" "budget_ns" "waits=spinning" "connections=4"}}`,
+		`{{figure "serial" "budget" "waits=parking" "connections=1"}}`, `{{bound "serial"}}`, `{{multiples "budget_ns" "serial"}}`)
 }
 
 // The table shows figures of another day, and a ratio, with those of the page and the other
@@ -485,30 +476,19 @@ func TestDays(t *testing.T) {
 	again(48*time.Hour, today, "alone", alone)
 	again(49*time.Hour, today, "alone", []float64{1100, 1110, 1120, 1130, 1140, 1150, 1160})
 	again(48*time.Hour, today, "swept", slices.Concat(swept, []float64{100, 600}), batches()...)
-	const last = "this is the last line."
 	const figures = `{{days (at "alone" "cycles_per_s") (over (at "swept" "cycles_per_s" "batch=64") (at "swept" "cycles_per_s" "batch=1"))}}`
-	require.NoError(t, one(t, reports, last, figures))
+	require.NoError(t, one(t, reports, lastLine, figures))
 	generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
-	text := generated[0].Text
-	assert.Contains(t, text, "| `alone`, `cycles_per_s` | [1,130 cycles/s (1,100 to 1,160)](#figures-of-this-page) |"+
-		" 2026-01-03: [1,230 cycles/s (1,200 to 1,260)](history.md#alone) | 1.09 | no | 1.00 | Invented CPU, `phases.warmup = 2s`, no `phases.warmup_max` |",
-		"the newest run of another day")
-	assert.Contains(t, text, "| `swept`, `batch=64`, `cycles_per_s` ÷ `batch=1` | [2.00 times (2.00 to 2.00)](#figures-of-this-page) |"+
-		" 2026-01-02: [2.00 times](history.md#swept) | 1.00 | yes | – | Invented CPU, `phases.warmup = 1s`, no `phases.warmup_max` |\n\n## What it costs")
-	for from, says := range map[string]string{
-		`{{days}}`:                         "days has no figure",
-		`{{days 7}}`:                       "7 is not a figure",
-		`{{days (at "long" "completed")}}`: "days compares figures of runs",
-		`{{days (over (at "alone" "cycles_per_s") (at "swept" "cycles_per_s" "batch=1"))}}`: "over compares two figures of one run",
-	} {
-		assert.ErrorContains(t, one(t, reports, last, from), says)
-	}
+	s := sheet(t, reports)
+	s.Equal(t, "the newest run of another day", added(t, generated[0].Text))
+	mistakes(t, s, reports, `{{days}}`, `{{days 7}}`, `{{days (at "long" "completed")}}`,
+		`{{days (over (at "alone" "cycles_per_s") (at "swept" "cycles_per_s" "batch=1"))}}`)
 	fresh := repository(t)
-	require.NoError(t, one(t, fresh, last, figures))
+	require.NoError(t, one(t, fresh, lastLine, figures))
 	generated, err = pages.Generate(nil, fresh, report.PagesFolder(fresh))
 	require.NoError(t, err)
-	assert.Contains(t, generated[0].Text, "not published", "no run of another day is published")
+	s.Equal(t, "no run of another day is published", added(t, generated[0].Text))
 }
 
 // A command that measured several of a page's scenarios is listed once, with all of them.
@@ -523,6 +503,5 @@ func TestOneCommandOfSeveralScenarios(t *testing.T) {
 	require.NoError(t, one(t, reports, `{{measured "alone" "swept" "long"}}`, `{{measured "first" "alone" "second"}}`))
 	generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
-	assert.Contains(t, generated[0].Text,
-		"- Command: `bin/prony publish` ([`first`](data/first), [`second`](data/second)), `bin/prony run scenarios/alone.hcl` ([`alone`](data/alone)).\n")
+	sheet(t, reports).Equal(t, "page", added(t, generated[0].Text))
 }

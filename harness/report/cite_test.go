@@ -22,20 +22,20 @@ func TestValues(t *testing.T) {
 // The page has the headings that other pages link to.
 func TestHeadingsOfFigures(t *testing.T) {
 	r, hists := sweptFixture(t)
-	page := rendered(t, r, hists)["fixture.md"]
+	s, page := sheet(t), rendered(t, r, hists)["fixture.md"]
 	assert.Contains(t, page, "\n## "+report.SummaryHeading(r)+"\n")
 	for _, point := range r.Points {
 		assert.Contains(t, page, "\n### "+report.PointHeading(r, point)+"\n")
-		assert.Equal(t, "2 × 10 s", report.Windows(r, point.Number), point.Name)
+		s.Equal(t, "windows of "+point.Name, report.Windows(r, point.Number))
 	}
 	assert.Equal(t, "summary-durability-none", doc.Anchor(report.SummaryHeading(r)))
-	assert.Equal(t, "8 timed rounds with a window of 10 s, 4 profiled rounds with a window of 10 s, over 4 points of the sweep in turn", report.Plan(r))
-	assert.Equal(t, "`bin/prony run scenarios/fixture.hcl --out 'my runs'`", report.Command(r.Manifest))
-	assert.Equal(t, "Invented CPU @ 2.0 GHz, 2 CPUs, linux 6.1.0-fixture, virtualisation not recorded, container not recorded", report.HostWords(r.Manifest.Host))
-	s := soakFixture(t)
-	summary, drift, ledger := report.SoakHeadings(s)
+	s.Equal(t, "plan", report.Plan(r))
+	s.Equal(t, "command", report.Command(r.Manifest))
+	s.Equal(t, "host", report.HostWords(r.Manifest.Host))
+	soak := soakFixture(t)
+	summary, drift, ledger := report.SoakHeadings(soak)
 	assert.Equal(t, []string{"Summary, durability `none`", "Drift, durability `none`", "Ledger of all windows, durability `none`"}, []string{summary, drift, ledger})
-	assert.Equal(t, "133 × 10 s", report.SoakWindows(s))
+	s.Equal(t, "windows of a soak", report.SoakWindows(soak))
 	assert.Equal(t, "none", report.PointDurability(r, result.Point{}))
 }
 
@@ -43,10 +43,11 @@ func TestHeadingsOfFigures(t *testing.T) {
 func TestCommandOfManyFiles(t *testing.T) {
 	assert.Empty(t, report.Command(result.Manifest{}))
 	m := result.Manifest{Command: []string{"prony", "publish", "--again", "a.hcl", "b.hcl", "c.hcl"}}
-	assert.Equal(t, "`prony publish --again a.hcl b.hcl c.hcl`", report.Command(m), "the scenario's file is unknown")
+	s := sheet(t)
+	s.Equal(t, "an unknown file", report.Command(m))
 	m.Scenario.File = "b.hcl"
-	assert.Equal(t, "`prony publish --again b.hcl` and 2 other files", report.Command(m))
+	s.Equal(t, "one of three files", report.Command(m))
 	m.Command = m.Command[:4]
 	m.Scenario.File = "a.hcl"
-	assert.Equal(t, "`prony publish --again a.hcl`", report.Command(m))
+	s.Equal(t, "one file", report.Command(m))
 }

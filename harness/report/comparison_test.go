@@ -3,12 +3,14 @@ package report_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -66,15 +68,7 @@ func TestGoldenPageOfAComparison(t *testing.T) {
 	written, err := report.Render(nil, dir, out)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"compare-fixture.md", "compare-fixture-ratios.svg"}, bases(written))
-	for name, text := range contents(t, written) {
-		path := filepath.Join(golden, name)
-		if *update {
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, string(want), text, name)
-	}
+	asGolden(t, contents(t, written))
 }
 
 func TestComparisonIntoItsFolder(t *testing.T) {
@@ -82,20 +76,16 @@ func TestComparisonIntoItsFolder(t *testing.T) {
 	written, err := report.Render(nil, dir, dir)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"comparison.md", "compare-fixture-ratios.svg"}, bases(written))
-	page := contents(t, written)["comparison.md"]
-	assert.Contains(t, page, "| `cycles_per_s` | 1/s | 150,000 (148,000 to 152,000) | 132,000 (131,000 to 133,000) | 0.880 (0.870 to 0.890) |"+
-		" 1.002 (0.990 to 1.010) | 0.0300 | 2.0 % | 3.0 % | **regressed** |")
-	assert.Contains(t, page, "| `written_bytes_per_cycle` | bytes | missing | missing | – | – | – | – | – | **inconclusive** |")
-	assert.Contains(t, page, "no \\*frequency\\*")
-	assert.Contains(t, page, "durability `none`")
-	assert.Contains(t, page, "The commit of the change alone.")
+	golden.Text(t, "testdata/golden/compare-fixture.md", contents(t, written)["comparison.md"])
 }
 
 func TestComparisonIsPublished(t *testing.T) {
 	c := comparisonFixture()
 	reports := filepath.Join(t.TempDir(), "reports")
 	_, err := report.Publish(nil, storedComparison(t, c), reports)
-	require.ErrorContains(t, err, "change has uncommitted changes in its tree")
+	var refused *report.UnpublishableError
+	require.ErrorAs(t, err, &refused)
+	sheet(t).Equal(t, "uncommitted changes", strings.Join(refused.Reasons, "\n"))
 	c.Change.Dirty = false
 	written, err := report.Publish(nil, storedComparison(t, c), reports)
 	require.NoError(t, err)
@@ -119,11 +109,7 @@ func TestComparisonOfStoredRuns(t *testing.T) {
 	written, err := report.Render(nil, dir, t.TempDir())
 	require.NoError(t, err)
 	files := contents(t, written)
-	page := files["compare-fixture.md"]
-	assert.Contains(t, page, "durability `unknown`")
-	assert.Contains(t, page, "two stored runs of 7 rounds and 7 rounds, measured at different times")
-	assert.Contains(t, page, "The host's own drift.")
-	assert.NotContains(t, page, "Functions that differ")
+	sheet(t).Equal(t, "page", files["compare-fixture.md"])
 	assert.NotContains(t, files["compare-fixture-ratios.svg"], "control")
 }
 
@@ -145,10 +131,12 @@ func TestComparisonThatCannotBeRead(t *testing.T) {
 	dir := storedComparison(t, comparisonFixture())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "base", result.ResultFile), []byte("{"), 0o600))
 	_, err := report.Render(nil, dir, t.TempDir())
-	require.ErrorContains(t, err, "corrupt")
+	s := sheet(t)
+	s.Replace(dir, "FOLDER")
+	s.Error(t, "a damaged run", err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, result.ComparisonFile), []byte("{}"), 0o600))
 	_, err = report.Publish(nil, dir, t.TempDir())
-	require.ErrorContains(t, err, "no version")
+	s.Error(t, "no version", err)
 }
 
 // A comparison that ran out of time before its last block has fewer rounds than requested.
@@ -160,6 +148,6 @@ func TestComparisonWithFewerBlocksIsNotPublished(t *testing.T) {
 	var refused *report.UnpublishableError
 	require.ErrorAs(t, err, &refused)
 	require.Len(t, refused.Reasons, 1)
-	assert.Contains(t, refused.Reasons[0], "the time ran out")
+	sheet(t).Equal(t, "few blocks", refused.Reasons[0])
 	assert.NoDirExists(t, reports)
 }

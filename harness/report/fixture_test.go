@@ -2,11 +2,12 @@ package report_test
 
 import (
 	"encoding/json"
-	"flag"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,11 +15,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
-
-var update = flag.Bool("update", false, "rewrite the fixture run and the golden pages under testdata")
 
 const fixtureRun = "testdata/run"
 
@@ -168,6 +168,38 @@ func stored(t testing.TB, r *result.Result, hists []result.RoundHistograms) stri
 	require.NoError(t, err)
 	require.NoError(t, f.Store(r, hists))
 	return f.Path()
+}
+
+// sheet returns the golden file of a test's outputs.
+func sheet(t *testing.T) *golden.Sheet {
+	t.Helper()
+	return golden.Cases(t, "testdata/outputs/"+t.Name()+".golden")
+}
+
+// added returns the lines of a page that an earlier page lacks.
+func added(before, after string) string {
+	known := map[string]bool{}
+	for line := range strings.Lines(before) {
+		known[line] = true
+	}
+	var b strings.Builder
+	for line := range strings.Lines(after) {
+		if !known[line] {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+var label = regexp.MustCompile(`<text[^>]*>([^<]*)</text>`)
+
+// labels returns the texts of a plot, one a line.
+func labels(plot string) string {
+	var b strings.Builder
+	for _, m := range label.FindAllStringSubmatch(plot, -1) {
+		b.WriteString(m[1] + "\n")
+	}
+	return b.String()
 }
 
 func updateFixture(t *testing.T) {

@@ -8,18 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/report"
 )
 
-const golden = "testdata/golden"
-
 // The golden files under testdata have the page and the plots of the stored run, byte for byte.
-// After an intended change: go test ./report -update, and read the difference.
 func TestGoldenPage(t *testing.T) {
-	if *update {
+	if golden.Writing(t) {
 		updateFixture(t)
-		_, err := report.Render(nil, fixtureRun, golden)
-		require.NoError(t, err)
 	}
 	out := t.TempDir()
 	written, err := report.Render(nil, fixtureRun, out)
@@ -28,12 +24,14 @@ func TestGoldenPage(t *testing.T) {
 	entries, err := os.ReadDir(out)
 	require.NoError(t, err)
 	assert.Len(t, entries, 3, "no other files in the folder")
-	for _, path := range written {
-		want, err := os.ReadFile(filepath.Join(golden, filepath.Base(path)))
-		require.NoError(t, err)
-		got, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, string(want), string(got), filepath.Base(path))
+	asGolden(t, contents(t, written))
+}
+
+// asGolden compares files with those under testdata/golden.
+func asGolden(t *testing.T, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		golden.Text(t, "testdata/golden/"+name, text)
 	}
 }
 

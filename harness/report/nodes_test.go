@@ -45,26 +45,12 @@ func raftFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 func TestPageOfACluster(t *testing.T) {
 	r, hists := raftFixture(t)
 	page := rendered(t, r, hists)["fixture.md"]
-	for _, says := range []string{
-		"| share | cost | cost, low | cost, high |",
-		"| 4.50 | 1.25 | 2.75 |",
-		"| `rate_cost` | 4.50 | 1.25 | 2.75 | 2 | ratio | median of the turns of the points; range of 2 turns, 50 % interval of the median |",
-		"## Nodes, durability `none`",
-		"| 4, `shards=4, workers=64` | `n1` | – | 3.00 | – | – | – | 0.250 | – | – | – | – | – |",
-		"| `n2` | all | 4.00 |",
-		"| `n3` | – | 5.00 | – | – | – | 0.250 | – | – | 0.125 | – | – |",
-		"### Profile `mutex`, shards=4, workers=64, n2",
-		"| topology | swept: `sharded()`, `raft(3)` |",
-		"| nodes | `3` |",
-		"| commands share Raft entries | `true` |",
-		"Nodes that have their hosts to themselves.",
-		"Failover. No node was killed",
-	} {
-		assert.Contains(t, page, says)
-	}
+	swept, sweptHists := sweptFixture(t)
+	s := sheet(t)
+	s.Equal(t, "page", added(rendered(t, swept, sweptHists)["fixture.md"], page))
 	assert.NotContains(t, page, "One server holds the only copy")
 	requireWholeTables(t, page)
 	r.Rounds[3].Nodes[1].Leads = []int{1}
 	r.Rounds[3].Nodes[0].Leads = []int{0}
-	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "| `n2` | 1 | 4.00 |")
+	s.Equal(t, "two leaders", added(page, rendered(t, r, hists)["fixture.md"]))
 }

@@ -4,12 +4,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
@@ -72,7 +74,7 @@ func soakFixture(t *testing.T) *result.Soak {
 }
 
 // The golden files under testdata have the page of a soak and one plot, byte for byte, also if they
-// are published. After an intended change: go test ./report -update, and read the difference.
+// are published.
 func TestSoakPage(t *testing.T) {
 	dir, reports := t.TempDir(), t.TempDir()
 	s := soakFixture(t)
@@ -96,13 +98,7 @@ func TestSoakPage(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, string(got), string(rendered))
 		if i == 0 || filepath.Base(path) == "fixture-soak-server-rss-mb.svg" {
-			goldenPath := filepath.Join(golden, filepath.Base(path))
-			if *update {
-				require.NoError(t, os.WriteFile(goldenPath, got, 0o600))
-			}
-			want, err := os.ReadFile(goldenPath)
-			require.NoError(t, err)
-			assert.Equal(t, string(want), string(got), filepath.Base(path))
+			golden.Text(t, "testdata/golden/"+filepath.Base(path), string(got))
 		}
 	}
 }
@@ -119,22 +115,24 @@ func TestSoakPageWithoutABalance(t *testing.T) {
 	of := sections(contents(t, written)["report.md"])
 	assert.NotContains(t, of, "Summary")
 	assert.NotContains(t, of, "Drift")
-	assert.Contains(t, of["Ledger of all windows"], "task 12: lost")
+	sheet(t).Equal(t, "ledger", of["Ledger of all windows"])
 }
 
 // A soak that is too short, or has uncommitted changes, is not published.
 func TestSoaksThatAreNotPublished(t *testing.T) {
-	for want, change := range map[string]func(s *result.Soak){
-		"a soak of 10m0s instead of the 20m0s of the scenario's file": func(s *result.Soak) { s.ForS = 600 },
-		"its verdict is invalid, which shows nothing about the build": func(s *result.Soak) { s.Verdict = result.Invalid },
-		"measured from a tree with uncommitted changes":               func(s *result.Soak) { s.Manifest.Build.Dirty = true },
+	out := sheet(t)
+	for name, change := range map[string]func(s *result.Soak){
+		"short": func(s *result.Soak) { s.ForS = 600 }, "invalid": func(s *result.Soak) { s.Verdict = result.Invalid },
+		"uncommitted changes": func(s *result.Soak) { s.Manifest.Build.Dirty = true },
 	} {
 		dir, reports := t.TempDir(), t.TempDir()
 		s := soakFixture(t)
 		change(s)
 		require.NoError(t, result.WriteSoak(dir, s))
 		_, err := report.Publish(nil, dir, reports)
-		require.ErrorContains(t, err, want)
+		var refused *report.UnpublishableError
+		require.ErrorAs(t, err, &refused)
+		out.Equal(t, name, strings.Join(refused.Reasons, "\n"))
 		entries, err := os.ReadDir(reports)
 		require.NoError(t, err)
 		assert.Empty(t, entries)

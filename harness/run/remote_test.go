@@ -247,9 +247,10 @@ func TestStartBySSH(t *testing.T) {
 	r, folder, err := Execute(t.Context(), s, Options{Out: t.TempDir(), Server: queued, Command: []string{"prony"}, Progress: &screen{}})
 	require.NoError(t, err)
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
-	for _, metric := range []string{result.CyclesPerS, result.ServerCPUUsPerCycle, result.ServerRSSMBMax} {
-		assert.Positive(t, r.Metrics[metric].Median, metric)
-	}
+	assert.Positive(t, r.Metrics[result.CyclesPerS].Median)
+	assert.Positive(t, r.Metrics[result.ServerRSSMBMax].Median)
+	// It may be 0: the kernel counts CPU time in steps of 10 ms, and the window is short.
+	assert.Contains(t, r.Metrics, result.ServerCPUUsPerCycle)
 	require.Len(t, r.Manifest.Hosts, 1)
 	h := r.Manifest.Hosts[0]
 	assert.Equal(t, result.HostFromSSH, h.From)

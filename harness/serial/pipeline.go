@@ -114,14 +114,25 @@ func (s *processes) timePerRequest(ctx context.Context, workNs float64) (inForce
 	if inForceNs, err = s.setWork(ctx, workNs); err != nil {
 		return 0, 0, err
 	}
-	slice, err := s.load.Noops(ctx, sliceLength, false)
-	if err == nil {
-		err = answered(slice)
-	}
+	slice, err := answeredSlice(func() (generator.NoopSlice, error) { return s.load.Noops(ctx, sliceLength, false) })
 	if err != nil {
 		return 0, 0, err
 	}
 	return inForceNs, float64(slice.Took) / float64(slice.Requests), nil
+}
+
+// stalledMax is the number of slices in a row that may pass without an answer.
+const stalledMax = 50
+
+// answeredSlice repeats a slice without an answer. A busy host can keep a process from running for
+// the length of a slice, and the search ignores such stalls anyway (see trimmed).
+func answeredSlice(run func() (generator.NoopSlice, error)) (slice generator.NoopSlice, err error) {
+	for range stalledMax {
+		if slice, err = run(); err != nil || slice.Requests > 0 {
+			return slice, err
+		}
+	}
+	return slice, fmt.Errorf("%w, %d times in a row", answered(slice), stalledMax)
 }
 
 func (s *processes) pair(ctx context.Context, workNs float64) (inForceNs, slowdown float64, err error) {

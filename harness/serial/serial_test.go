@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pronybench/prony/engine/buildtest"
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -29,23 +30,25 @@ func sound() Options {
 func TestOptionsThatAreRefused(t *testing.T) {
 	o := sound()
 	require.NoError(t, o.Check())
-	for says, change := range map[string]func(*Options){
-		"--server-procs has no value: name at least one":              func(o *Options) { o.ServerProcs = nil },
-		"--server-procs 0, expected 1 to 1024":                        func(o *Options) { o.ServerProcs = []int{1, 0} },
-		"--generator-procs -1, expected 1 to 1024":                    func(o *Options) { o.GeneratorProcs = []int{-1} },
-		"--connections 257, expected 1 to 256":                        func(o *Options) { o.Connections = []int{257} },
-		"--in-flight 257, expected 1 to 256":                          func(o *Options) { o.InFlight = []int{257} },
-		"--waits has no value: name parking, spinning or both":        func(o *Options) { o.Waits = nil },
-		`--waits "polling", expected parking or spinning`:             func(o *Options) { o.Waits = []string{"polling"} },
-		"--search 1ms, expected 1s to 1h0m0s":                         func(o *Options) { o.Search = time.Millisecond },
-		"--window 1m0s, expected 100ms to 30s":                        func(o *Options) { o.Window = time.Minute },
-		"the flags have 512 combinations, expected at most 256: name": func(o *Options) { o.Connections, o.InFlight = upTo(32), upTo(16) },
+	s := golden.Cases(t, "testdata/options.golden")
+	for name, change := range map[string]func(*Options){
+		"no server procs":       func(o *Options) { o.ServerProcs = nil },
+		"0 server procs":        func(o *Options) { o.ServerProcs = []int{1, 0} },
+		"-1 generator procs":    func(o *Options) { o.GeneratorProcs = []int{-1} },
+		"257 connections":       func(o *Options) { o.Connections = []int{257} },
+		"257 in flight":         func(o *Options) { o.InFlight = []int{257} },
+		"no waits":              func(o *Options) { o.Waits = nil },
+		"unknown waits":         func(o *Options) { o.Waits = []string{"polling"} },
+		"a short search":        func(o *Options) { o.Search = time.Millisecond },
+		"a long window":         func(o *Options) { o.Window = time.Minute },
+		"too many combinations": func(o *Options) { o.Connections, o.InFlight = upTo(32), upTo(16) },
 	} {
 		o := sound()
 		change(&o)
-		require.ErrorContains(t, o.Check(), says)
+		refused := o.Check()
+		s.Error(t, name, refused)
 		_, folder, err := Measure(t.Context(), o)
-		require.ErrorContains(t, err, says)
+		require.EqualError(t, err, refused.Error())
 		assert.Empty(t, folder, "no folder is created")
 	}
 }
@@ -73,9 +76,10 @@ func TestPointsAreAllCombinations(t *testing.T) {
 func TestPointsThatCannotSpin(t *testing.T) {
 	p := result.SerialPoint{Waits: result.WaitsSpinning, ServerProcs: 1}
 	assert.Empty(t, cannotSpin(&p, 2))
-	assert.Contains(t, cannotSpin(&p, 1), "a host with one CPU cannot spin")
+	s := golden.Cases(t, "testdata/spin.golden")
+	s.Equal(t, "one CPU", cannotSpin(&p, 1))
 	p.ServerProcs = 2
-	assert.Contains(t, cannotSpin(&p, 4), "a server with GOMAXPROCS 2 does not poll")
+	s.Equal(t, "two server procs", cannotSpin(&p, 4))
 	p.Waits = result.WaitsParking
 	assert.Empty(t, cannotSpin(&p, 1))
 }

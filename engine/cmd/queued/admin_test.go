@@ -107,6 +107,7 @@ func aTask() *queuepb.Task {
 	return &queuepb.Task{
 		Id: "0000000000000000000000g1", Tenant: "acme", Queue: "mail", Priority: 5, Payload: []byte("hello \x1b[31m"), Attempt: 3, MaxAttempts: 5,
 		Token: 1<<63 + 1, EnqueuedAtMs: someTime, DueAtMs: someTime + 1_000, State: queuepb.TaskState_TASK_STATE_DELAYED, LastError: "no such mailbox",
+		Headers: map[string]string{"kind": "welcome", "trace": "7f\x1b"},
 	}
 }
 
@@ -296,11 +297,13 @@ var administration = []string{
 	"queues purge mail --yes",
 	"queues delete mail --force --yes",
 	"tasks list --queue mail --state delayed",
+	"tasks list --queue mail --state ready --kind welcome",
 	"tasks cancel a b --yes",
 	"dead list --queue mail --reason attempts --error-contains box --died-from 2030-01-01T00:00:00Z --died-before 2031-01-01T00:00:00Z",
 	"dead redrive a b",
 	"dead redrive --queue mail --all",
 	"dead redrive --queue mail --error-contains timeout --tenant acme",
+	"dead redrive --queue mail --kind welcome",
 	"dead purge a --yes",
 	"dead purge --queue mail --reason expired --yes",
 	"tenants list",

@@ -104,9 +104,10 @@ func (f *claimFlags) claim(c *cobra.Command) error {
 			return nil
 		}
 		return a.print(document(answer), func(t *table) {
-			t.row("ID", "TOKEN", "ATTEMPT", "QUEUE", "PAYLOAD")
+			column := headersColumnOf(answer.GetTasks())
+			column.row(t, "HEADERS", "PAYLOAD", "ID", "TOKEN", "ATTEMPT", "QUEUE")
 			for _, task := range answer.GetTasks() {
-				t.row(task.GetId(), task.GetToken(), task.GetAttempt(), task.GetQueue(), string(task.GetPayload()))
+				column.row(t, strings.Join(headers(task), " "), string(task.GetPayload()), task.GetId(), task.GetToken(), task.GetAttempt(), task.GetQueue())
 			}
 		})
 	})

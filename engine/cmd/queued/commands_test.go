@@ -72,6 +72,31 @@ func TestATaskFromEnqueueToComplete(t *testing.T) {
 	assert.Equal(t, "not_found", r.failure().Code)
 }
 
+// Headers are shown wherever a task is, and tasks without headers are shown as before.
+func TestATaskWithHeaders(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.in = "line\n"
+	s.ok("enqueue", "--queue", "mail", "--lines", "--header", "kind=welcome", "--header", "trace=a=b c")
+	s.ok("enqueue", "--queue", "mail", "hello")
+	list := s.ok("tasks", "list", "--queue", "mail", "--state", "ready", "--kind", "welcome")
+	assert.Regexp(t, "LEASED UNTIL +HEADERS +PAYLOAD\n", list)
+	assert.Contains(t, list, "kind=welcome trace=a=b c  line\n")
+	assert.NotContains(t, list, "hello")
+
+	claimed := strings.Split(s.ok("claim", "--queue", "mail"), "\n")
+	assert.Equal(t, strings.Fields("ID TOKEN ATTEMPT QUEUE HEADERS PAYLOAD"), strings.Fields(claimed[0]))
+	fields := strings.Fields(claimed[1])
+	assert.Equal(t, []string{"1", "mail", "kind=welcome", "trace=a=b", "c", "line"}, fields[2:])
+	shown := s.ok("task", fields[0])
+	assertRow(t, shown, "header", "kind=welcome")
+	assert.Contains(t, shown, "trace=a=b c\n")
+	assert.Contains(t, s.ok("task", fields[0], "--output", "json"), `"kind": "welcome"`)
+
+	claimed = strings.Split(s.ok("claim", "--queue", "mail"), "\n")
+	assert.Equal(t, strings.Fields("ID TOKEN ATTEMPT QUEUE PAYLOAD"), strings.Fields(claimed[0]))
+	assert.NotContains(t, s.ok("task", strings.Fields(claimed[1])[0]), "header")
+}
+
 // The refusals of a call with several items are reported per item, and the other items take effect.
 func TestItemsAreRefusedAlone(t *testing.T) {
 	s, _ := serveInProcess(t)
@@ -95,6 +120,21 @@ func TestItemsAreRefusedAlone(t *testing.T) {
 	assert.Equal(t, "ERROR_CODE_STALE_TOKEN", out.Results[1].Error.Code)
 	assert.Equal(t, "stale_token", r.failure().Code)
 	assert.Contains(t, r.failure().Message, id)
+}
+
+// A settlement of a task that was cancelled while it was leased has its own code and text.
+func TestASettlementOfACancelledTaskSaysSo(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.ok("enqueue", "--queue", "q", "a")
+	var c claimed
+	s.json(&c, "claim", "--queue", "q")
+	id, token := c.Tasks[0].ID, c.Tasks[0].Token
+	s.ok("tasks", "cancel", id, "--yes")
+	r := s.run("complete", id, token)
+	r.fails(exitUsage, "the task was cancelled while it was leased")
+	r = s.run("fail", "-o", "json", id, token)
+	r.fails(exitUsage)
+	assert.Equal(t, "cancelled", r.failure().Code)
 }
 
 func TestPayloadsComeFromArgumentFileAndInput(t *testing.T) {

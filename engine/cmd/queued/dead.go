@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,10 +26,10 @@ func (a deadCommands) dead() *cobra.Command {
 
 // deadFlags select dead tasks by a filter, or select all dead tasks of a queue.
 type deadFlags struct {
-	queue, contains string
-	reason          adminpb.DeathReason
-	from, before    time.Time
-	all             bool
+	queue, contains, kind string
+	reason                adminpb.DeathReason
+	from, before          time.Time
+	all                   bool
 }
 
 func (f *deadFlags) define(c *cobra.Command) {
@@ -38,12 +39,13 @@ func (f *deadFlags) define(c *cobra.Command) {
 		[]adminpb.DeathReason{adminpb.DeathReason_DEATH_REASON_ATTEMPTS, adminpb.DeathReason_DEATH_REASON_EXPIRED},
 		"attempts: only those that used up their attempts; expired: only those whose time to live ended")
 	flags.StringVar(&f.contains, "error-contains", "", "only those whose last error contains this text")
+	flags.StringVar(&f.kind, "kind", "", "only those whose header kind has this value")
 	flags.Var(timeValue{&f.from}, "died-from", "only those that died at this time or later")
 	flags.Var(timeValue{&f.before}, "died-before", "only those that died before this time")
 }
 
 func (f *deadFlags) filters() bool {
-	return f.reason != 0 || f.contains != "" || !f.from.IsZero() || !f.before.IsZero()
+	return f.reason != 0 || f.contains != "" || f.kind != "" || !f.from.IsZero() || !f.before.IsZero()
 }
 
 // filter returns the filter that the flags describe. With --all it returns an empty filter; if no
@@ -52,7 +54,7 @@ func (f *deadFlags) filter() *adminpb.DeadFilter {
 	if !f.all && !f.filters() {
 		return nil
 	}
-	out := &adminpb.DeadFilter{Reason: f.reason, ErrorContains: f.contains}
+	out := &adminpb.DeadFilter{Reason: f.reason, ErrorContains: f.contains, Kind: f.kind}
 	if !f.from.IsZero() {
 		out.DiedFromMs = f.from.UnixMilli()
 	}
@@ -120,10 +122,15 @@ func (a deadCommands) list() *cobra.Command {
 			}
 			defer a.more(all.GetNextPageToken())
 			return a.print(document(all), func(t *table) {
-				t.row("ID", "DIED", "REASON", "ATTEMPTS", "LAST ERROR", "PAYLOAD")
+				var tasks []*queuepb.Task
 				for _, d := range all.GetTasks() {
-					t.row(d.GetTask().GetId(), when(d.GetDiedAtMs()), word(d.GetReason()), len(d.GetAttempts()),
-						clip(d.GetTask().GetLastError(), payloadColumn), clip(string(d.GetTask().GetPayload()), payloadColumn))
+					tasks = append(tasks, d.GetTask())
+				}
+				column := headersColumnOf(tasks)
+				column.row(t, "HEADERS", "PAYLOAD", "ID", "DIED", "REASON", "ATTEMPTS", "LAST ERROR")
+				for i, d := range all.GetTasks() {
+					column.row(t, clip(strings.Join(headers(tasks[i]), " ")), clip(string(tasks[i].GetPayload())),
+						tasks[i].GetId(), when(d.GetDiedAtMs()), word(d.GetReason()), len(d.GetAttempts()), clip(tasks[i].GetLastError()))
 				}
 			})
 		})

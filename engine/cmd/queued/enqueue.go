@@ -25,6 +25,7 @@ type enqueueFlags struct {
 	delay, ttl, lease, retain time.Duration
 	notBefore                 time.Time
 	key, file                 string
+	headers                   map[string]string
 	lines                     bool
 }
 
@@ -46,6 +47,7 @@ the same import, run again within the server's key window, stores nothing twice.
   queued enqueue --queue thumbnails --file picture.jpg --priority 5
   date | queued enqueue --queue log --delay 10m --ttl 1d
   queued enqueue --queue reports --not-before 09:00 'daily'   # tomorrow, if it is past nine
+  queued enqueue --queue mail --header kind=welcome --header trace=7f3a 'hello'
   queued enqueue --queue import --lines --key 2030-01-31 < addresses.txt`,
 		Args: atMostOneArg("payload"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -69,6 +71,7 @@ the same import, run again within the server's key window, stores nothing twice.
 	durationFlag(flags, &f.lease, "lease", "how long a lease lasts if the claim sets none; default: the queue's value")
 	durationFlag(flags, &f.retain, "result-retention", "how long the result is retained for 'queued result'; default: the queue's value")
 	flags.StringVar(&f.key, "key", "", "idempotency key: for a second task with the same key, the id of the first one is printed and nothing is stored")
+	flags.Var(headersValue{&f.headers}, "header", `header of the task, as in kind=welcome; may be repeated. Workers get the headers with the task`)
 	flags.StringVar(&f.file, "file", "", "read the payload, or with --lines the lines, from this file")
 	flags.BoolVar(&f.lines, "lines", false, "each line of the input is a task")
 	needs(c, "queue")
@@ -79,7 +82,7 @@ the same import, run again within the server's key window, stores nothing twice.
 func (f *enqueueFlags) task() *queuepb.NewTask {
 	t := &queuepb.NewTask{
 		Queue: f.queue, Priority: f.priority, DelayMs: ms(f.delay), MaxAttempts: f.maxAttempts, LeaseMs: ms(f.lease),
-		TtlMs: ms(f.ttl), ResultRetentionMs: ms(f.retain), IdempotencyKey: f.key,
+		TtlMs: ms(f.ttl), ResultRetentionMs: ms(f.retain), IdempotencyKey: f.key, Headers: f.headers,
 	}
 	if !f.notBefore.IsZero() {
 		t.NotBeforeMs = f.notBefore.UnixMilli()

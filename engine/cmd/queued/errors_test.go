@@ -42,6 +42,8 @@ var mistakes = [][]string{
 	{"enqueue", "--queue", "q", "hello", "--delay", "1s", "--not-before", "2030-01-31T09:00:00Z"},
 	{"enqueue", "--queue", "q", "hello", "--not-before", "tomorrow"},
 	{"enqueue", "--queue", "q", "hello", "--priority", "high"},
+	{"enqueue", "--queue", "q", "hello", "--header", "kind"},
+	{"enqueue", "--queue", "q", "hello", "--header", "kind=a", "--header", "kind=b"},
 	{"claim"},
 	{"claim", "--queue", "q", "--max", "0"},
 	{"claim", "--queue", "q=heavy"},

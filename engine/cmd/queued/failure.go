@@ -125,12 +125,12 @@ func exitOf(code codes.Code) int {
 	}
 }
 
-// exitOfItem returns the exit code for a refused item. For a stale token it is exitUsage, since the
-// token never becomes valid again.
+// exitOfItem returns the exit code for a refused item. For a lease that has ended it is exitUsage,
+// since its token never becomes valid again.
 func exitOfItem(code queuepb.ErrorCode) int {
 	switch code {
 	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN,
-		queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED:
+		queuepb.ErrorCode_ERROR_CODE_CANCELLED, queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED:
 		return exitUsage
 	case queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:
 		return exitUnreachable

@@ -105,6 +105,28 @@ func nextTime(now time.Time, hour, minute int) time.Time {
 	}
 }
 
+// headersValue is a flag that adds a header, KEY=VALUE, each time it is set.
+type headersValue struct{ to *map[string]string }
+
+func (v headersValue) Set(text string) error {
+	key, value, found := strings.Cut(text, "=")
+	if _, twice := (*v.to)[key]; twice {
+		return fmt.Errorf("repeats the key %s: pass each key once", key)
+	}
+	if !found {
+		return errors.New("has no value: write it as in kind=welcome")
+	}
+	if *v.to == nil {
+		*v.to = map[string]string{}
+	}
+	(*v.to)[key] = value
+	return nil
+}
+
+func (headersValue) Type() string { return "header" }
+
+func (headersValue) String() string { return "" }
+
 // wordValue is a flag whose value is one of a fixed set of words. words[i] selects values[i].
 type wordValue[T any] struct {
 	to     *T

@@ -56,6 +56,7 @@ var fieldFlags = map[string]string{
 	"backoff.jitter_percent":     "backoff-jitter",
 	"idempotency_key":            "key",
 	"max_tasks":                  "max",
+	"headers":                    "header",
 }
 
 // These expressions match numbers in a server's refusals.
@@ -78,12 +79,13 @@ func inFlags(c *cobra.Command, field, message string) string {
 		return message
 	}
 	inner := strings.TrimPrefix(strings.TrimPrefix(field, "policy."), "quotas.")
+	inner, entry, _ := strings.Cut(inner, "[") // "headers[kind]" is an entry of a map
 	name, known := fieldFlags[inner]
 	if !known {
 		name = strings.ReplaceAll(strings.TrimSuffix(inner, "_ms"), "_", "-")
 	}
 	if c.Flags().Lookup(name) != nil {
-		field = "--" + name
+		field = strings.TrimSpace("--" + name + " " + strings.TrimSuffix(entry, "]"))
 	}
 	return before + field + ": " + withUnits(name, field, problem)
 }

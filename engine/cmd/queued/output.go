@@ -66,11 +66,14 @@ func harmless(text string) string {
 	return strconv.Quote(text)
 }
 
-func clip(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
+// columnWidth is the maximum width of payloads, headers and errors in lists, in characters.
+const columnWidth = 60
+
+func clip(text string) string {
+	if utf8.RuneCountInString(text) <= columnWidth {
 		return text
 	}
-	return string([]rune(text)[:most-1]) + "…"
+	return string([]rune(text)[:columnWidth-1]) + "…"
 }
 
 // or returns text, or the alternative empty if text is "".

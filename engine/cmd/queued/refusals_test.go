@@ -25,6 +25,8 @@ var refusals = [][]string{
 	{"enqueue", "--queue", "q", "x", "--result-retention", "400d"},
 	{"enqueue", "--queue", "q", "x", "--priority", "10"},
 	{"enqueue", "--queue", "q", "x", "--max-attempts", "1000001"},
+	{"enqueue", "--queue", "q", "x", "--header", "Kind=a"},
+	{"enqueue", "--queue", "q", "x", "--header", "kind=a\tb"},
 	{"enqueue", "--queue", "q", "--lines", "--delay", "10000d"},
 	{"claim", "--queue", "q", "--lease", "1000d"},
 	{"claim", "--queue", "q", "--max", "1001"},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ func (a taskCommands) task() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "task ID",
 		Short:   "Show a task that is not done",
-		Long:    "Shows a task that is not done: its state, its attempts and its payload.",
+		Long:    "Shows a task that is not done: its state, its attempts, its headers and its payload.",
 		Example: `  queued task 0000000000000000000000g1`,
 		Args:    oneArg("ID"),
 	}
@@ -53,7 +55,34 @@ func taskRows(t *table, task *queuepb.Task) {
 	if task.GetLastError() != "" {
 		t.row("last error", task.GetLastError())
 	}
+	for _, header := range headers(task) {
+		t.row("header", header)
+	}
 	t.row("payload", string(task.GetPayload()))
+}
+
+// headers returns the headers of a task as KEY=VALUE, ordered by key.
+func headers(task *queuepb.Task) (out []string) {
+	for _, key := range slices.Sorted(maps.Keys(task.GetHeaders())) {
+		out = append(out, key+"="+task.GetHeaders()[key])
+	}
+	return out
+}
+
+// headersColumn is true if a table of tasks has a column of headers before the payload. Only tables
+// with such a task have the column.
+type headersColumn bool
+
+func headersColumnOf(tasks []*queuepb.Task) headersColumn {
+	return headersColumn(slices.ContainsFunc(tasks, func(t *queuepb.Task) bool { return len(t.GetHeaders()) > 0 }))
+}
+
+// row adds a line to the table: the cells, the headers if the table has the column, and the payload.
+func (c headersColumn) row(t *table, headers, payload string, cells ...any) {
+	if c {
+		cells = append(cells, headers)
+	}
+	t.row(append(cells, payload)...)
 }
 
 func (a taskCommands) result() *cobra.Command {

@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queuepb"
 )
-
-// payloadColumn is the width of payloads and errors in lists, in characters.
-const payloadColumn = 60
 
 func (a taskCommands) tasks() *cobra.Command {
 	return group("tasks", "List a queue's tasks by state, and cancel tasks", `  queued tasks list --queue mail --state delayed
@@ -20,13 +18,14 @@ func (a taskCommands) tasks() *cobra.Command {
 }
 
 func (a taskCommands) list() *cobra.Command {
-	var queue string
+	var queue, kind string
 	var state queuepb.TaskState
 	var p pages
 	c := &cobra.Command{
 		Use:   "list --queue QUEUE --state STATE",
 		Short: "List a queue's tasks of one state",
 		Example: `  queued tasks list --queue mail --state ready
+  queued tasks list --queue mail --state leased --kind welcome
   queued tasks list --queue mail --state leased --limit 1000 --output json`,
 		Args: noArgs,
 	}
@@ -34,6 +33,7 @@ func (a taskCommands) list() *cobra.Command {
 	wordFlag(c.Flags(), &state, "state", []string{"ready", "delayed", "leased", "dead"}, []queuepb.TaskState{
 		queuepb.TaskState_TASK_STATE_READY, queuepb.TaskState_TASK_STATE_DELAYED, queuepb.TaskState_TASK_STATE_LEASED, queuepb.TaskState_TASK_STATE_DEAD,
 	}, "ready, delayed, leased or dead")
+	c.Flags().StringVar(&kind, "kind", "", "only tasks whose header kind has this value")
 	p.flags(c.Flags())
 	needs(c, "queue", "state")
 	conn := a.connect(c, true, true)
@@ -41,7 +41,7 @@ func (a taskCommands) list() *cobra.Command {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListTasksResponse{}
 			err := p.walk(a.app, func(size uint32, token string) (int, string, error) {
-				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{Tenant: conn.tenant, Queue: queue, State: state, PageSize: size, PageToken: token})
+				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{Tenant: conn.tenant, Queue: queue, State: state, Kind: kind, PageSize: size, PageToken: token})
 				all.Tasks = append(all.Tasks, out.GetTasks()...)
 				all.NextPageToken = out.GetNextPageToken()
 				return len(out.GetTasks()), out.GetNextPageToken(), err
@@ -51,10 +51,12 @@ func (a taskCommands) list() *cobra.Command {
 			}
 			defer a.more(all.GetNextPageToken())
 			return a.print(document(all), func(t *table) {
-				t.row("ID", "PRIORITY", "ATTEMPTS", "ENQUEUED", "DUE", "LEASED UNTIL", "PAYLOAD")
+				column := headersColumnOf(all.GetTasks())
+				column.row(t, "HEADERS", "PAYLOAD", "ID", "PRIORITY", "ATTEMPTS", "ENQUEUED", "DUE", "LEASED UNTIL")
 				for _, task := range all.GetTasks() {
-					t.row(task.GetId(), task.GetPriority(), fmt.Sprintf("%d/%d", task.GetAttempt(), task.GetMaxAttempts()), when(task.GetEnqueuedAtMs()),
-						when(task.GetDueAtMs()), when(task.GetLeaseExpiresAtMs()), clip(string(task.GetPayload()), payloadColumn))
+					column.row(t, clip(strings.Join(headers(task), " ")), clip(string(task.GetPayload())),
+						task.GetId(), task.GetPriority(), fmt.Sprintf("%d/%d", task.GetAttempt(), task.GetMaxAttempts()), when(task.GetEnqueuedAtMs()),
+						when(task.GetDueAtMs()), when(task.GetLeaseExpiresAtMs()))
 				}
 			})
 		})
@@ -67,8 +69,8 @@ func (a taskCommands) cancel() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Remove tasks that are not done",
-		Long: `Permanently removes tasks that are not done, in all states. The lease of a leased task ends: settling the task is
-refused with a stale token.`,
+		Long: `Permanently removes tasks that are not done, in all states. The lease of a leased task ends: the server tells the
+worker that holds it, and refuses to settle the task.`,
 		Example: `  queued tasks cancel 0000000000000000000000g1
   queued tasks cancel --yes 0000000000000000000000g1 0000000000000000000000g2`,
 	}

@@ -112,6 +112,9 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 	case before > 0 && from >= before:
 		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("must be less than filter.died_before_ms, %d, not %d", before, from)}
 	}
+	if bad == nil {
+		bad = queue.CheckHeaderValue("filter.kind", f.GetKind())
+	}
 	if bad != nil {
 		return nil, bad
 	}
@@ -119,6 +122,7 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 		r := &d.DeadRecord
 		return (f.GetReason() == 0 || reasons[r.Reason] == f.GetReason()) &&
 			strings.Contains(d.LastError, f.GetErrorContains()) &&
+			(f.GetKind() == "" || isKind(d, f.GetKind())) &&
 			r.DiedAtMs >= from && (before == 0 || r.DiedAtMs < before)
 	}, nil
 }

@@ -31,6 +31,7 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 		{shard.ErrClosed, codes.Unavailable, queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE},
 		{shard.ErrNotFound, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{queue.ErrStaleToken, codes.FailedPrecondition, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN},
+		{queue.ErrCancelled, codes.FailedPrecondition, queuepb.ErrorCode_ERROR_CODE_CANCELLED},
 		{shard.ErrNotDead, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{shard.ErrNoQueue, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{&queue.QuotaError{Tenant: "t", Quota: "q"}, codes.ResourceExhausted, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED},
@@ -104,7 +105,7 @@ func TestNoErrorIsNotLeadership(t *testing.T) {
 // The status of an item's error has the same content as that of Status for the same refusal.
 func TestAStatusOfAnItemIsThatOfItsError(t *testing.T) {
 	for _, err := range []error{
-		&queue.FieldError{Field: "f", Problem: "p"}, shard.ErrOverloaded, queue.ErrTooManyQueues, shard.ErrClosed, shard.ErrNotFound, queue.ErrStaleToken,
+		&queue.FieldError{Field: "f", Problem: "p"}, shard.ErrOverloaded, queue.ErrTooManyQueues, shard.ErrClosed, shard.ErrNotFound, queue.ErrStaleToken, queue.ErrCancelled,
 		&queue.QuotaError{Tenant: "t", Quota: "q", RetryAfterMs: 7}, &disk.FullError{}, shard.ErrNotLeader, shard.ErrUnknownOutcome, errors.New("disk"),
 	} {
 		item := ItemError(0, err)

@@ -8,15 +8,17 @@ import (
 
 // TaskMessage returns the message for a task that a shard has found.
 func TaskMessage(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
+	headers, payload := f.Task.Split()
 	t := &queuepb.Task{
 		Id:           id.String(),
 		Tenant:       tenant,
 		Queue:        f.Queue,
 		Priority:     uint32(f.Ref.Priority),
-		Payload:      f.Task.Payload,
+		Payload:      payload,
 		MaxAttempts:  f.Task.MaxAttempts,
 		EnqueuedAtMs: f.Task.EnqueuedAtMs,
 		LastError:    f.LastError,
+		Headers:      headers.Map(),
 	}
 	if x := f.Task.Extras; x != nil {
 		t.ExpiresAtMs = x.ExpiresAtMs
@@ -44,11 +46,14 @@ var TaskStates = map[shard.TaskState]queuepb.TaskState{
 	shard.Dead:    queuepb.TaskState_TASK_STATE_DEAD,
 }
 
-// ItemBytes is the approximate size in bytes of a task's message without its payload and texts.
+// ItemBytes is the approximate size in bytes of a task's message without its payload, headers and
+// texts.
 const ItemBytes = 128
 
 // TaskBytes returns the approximate size of a task's message in bytes.
-func TaskBytes(t *queuepb.Task) int { return ItemBytes + len(t.GetPayload()) + len(t.GetLastError()) }
+func TaskBytes(t *queuepb.Task) int {
+	return ItemBytes + len(t.GetPayload()) + queue.HeadersBytes(t.GetHeaders()) + len(t.GetLastError())
+}
 
 // BackoffOf converts a backoff.
 func BackoffOf(b *queuepb.Backoff) queue.Backoff {

@@ -60,8 +60,8 @@ type checker struct {
 type checkedQueue struct {
 	queue.Record
 	counted queue.Counts
-	// due is the number of due records, by priority, that the counts in Record.Due should include.
-	due [queue.MaxPriority + 1]uint64
+	// due is the number of due records, by lane, that the counts in Record.Due should include.
+	due [queue.Lanes]uint64
 }
 
 func (c *checker) say(format string, args ...any) {
@@ -277,12 +277,15 @@ func (c *checker) task(t *checkedTask) error {
 	}
 	hasDue := false
 	if t.hasProgress {
-		var err error
-		if hasDue, err = c.s.Exists(record.DueKey(t.ref, t.progress.DueAtMs)); err != nil {
-			return err
-		}
-		if hasDue {
-			c.due++
+		for _, lane := range [...]uint8{t.ref.Priority, queue.DelayedLane(t.ref.Priority)} {
+			there, err := c.s.Exists(record.DueKey(t.ref, lane, t.progress.DueAtMs))
+			if err != nil {
+				return err
+			}
+			if there && !hasDue { // indexes reports a second one
+				c.due++
+			}
+			hasDue = hasDue || there
 		}
 	}
 	c.state(q, t, leased, hasDue)
@@ -354,18 +357,21 @@ func (c *checker) indexes() error {
 }
 
 func (c *checker) countDue(k []byte) error {
-	ref, dueAtMs, err := record.ParseDueKey(k)
-	if q := c.queues[ref.Queue]; err == nil && q != nil && record.CountsDue(&q.Record, ref, dueAtMs) {
-		q.due[ref.Priority]++
+	ref, lane, dueAtMs, err := record.ParseDueKey(k)
+	if q := c.queues[ref.Queue]; err == nil && q != nil && record.CountsDue(&q.Record, lane, dueAtMs, ref.Seq) {
+		q.due[lane]++
 	}
 	return err
 }
 
 func (c *checker) counters() error {
 	for _, q := range c.queues {
-		for p, due := range q.due {
-			if counted := q.Due[p].Tasks; counted != due {
-				c.say("queue %s of tenant %s counts %d due tasks of priority %d, but has %d", q.Name, q.Tenant, counted, p, due)
+		if q.Due == nil {
+			q.Due = new([queue.Lanes]queue.DueCount)
+		}
+		for n, due := range q.due {
+			if counted := q.Due[n].Tasks; counted != due {
+				c.say("queue %s of tenant %s counts %d due tasks of priority %d, but has %d", q.Name, q.Tenant, counted, queue.LanePriority(uint8(n)), due)
 			}
 		}
 		want := q.Counts

@@ -98,15 +98,29 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		change func(s *storage.Store, b *storage.Batch)
 		want   string
 	}{
-		"sound":                 {func(*storage.Store, *storage.Batch) {}, ""},
+		"sound": {func(*storage.Store, *storage.Batch) {}, ""},
+		"a task with headers": {func(s *storage.Store, b *storage.Batch) {
+			r := record(s)
+			n := queue.NewTask{Payload: []byte("p")}
+			n.AddHeaders(map[string]string{"kind": "welcome"})
+			b.PutTask(ref(r.NextSeq), queue.Task{HasHeaders: true, Payload: n.Payload})
+			r.NextSeq++
+			r.Counts.Enqueued++
+			r.Counts.Fresh++
+			r.Counts.Bytes += uint64(len(n.Payload))
+			b.PutQueue(&r)
+		}, ""},
 		"a task is lost":        {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqFresh)) }, "queue q of tenant t counts 7 tasks"},
 		"a leased task is lost": {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqAgain)) }, "seq 2) does not exist, but its progress does"},
 		"a dead task is lost":   {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqDead)); b.DropProgress(ref(seqDead)) }, "seq 4) does not exist, but its dead record does"},
 		"attempts are left":     {func(_ *storage.Store, b *storage.Batch) { b.PutAttempt(gone, 1, queue.Attempt{}) }, "seq 0) does not exist, but its attempt does"},
-		"a due record is lost":  {func(s *storage.Store, b *storage.Batch) { b.DropDue(ref(seqReturned), dueOf(s, seqReturned)) }, "seq 3) is in no state"},
-		"a due record is left":  {func(_ *storage.Store, b *storage.Batch) { b.PutDue(gone, queue.Due{DueAtMs: 9}) }, "3 due records are stored, but tasks have 2"},
+		"a due record is lost":  {func(s *storage.Store, b *storage.Batch) { b.DropDue(ref(seqReturned), 0, dueOf(s, seqReturned)) }, "seq 3) is in no state"},
+		"a due record is left":  {func(_ *storage.Store, b *storage.Batch) { b.PutDue(gone, 0, queue.Due{DueAtMs: 9}) }, "3 due records are stored, but tasks have 2"},
+		"due in both lanes": {func(s *storage.Store, b *storage.Batch) {
+			b.PutDue(ref(seqDelayed), 0, queue.Due{DueAtMs: dueOf(s, seqDelayed)})
+		}, "3 due records are stored, but tasks have 2"},
 		"due and leased": {func(s *storage.Store, b *storage.Batch) {
-			b.PutDue(ref(seqAgain), queue.Due{DueAtMs: dueOf(s, seqAgain)})
+			b.PutDue(ref(seqAgain), 0, queue.Due{DueAtMs: dueOf(s, seqAgain)})
 		}, "seq 2) is in no state"},
 		"dead and returned":          {func(_ *storage.Store, b *storage.Batch) { b.PutDead(ref(seqReturned), queue.Dead{}) }, "seq 3) is in no state"},
 		"a dead record is lost":      {func(_ *storage.Store, b *storage.Batch) { b.DropDead(ref(seqDead)) }, "seq 4) is in no state"},
@@ -143,7 +157,12 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		"results are charged and gone": {func(_ *storage.Store, b *storage.Batch) {
 			b.PutSum(queue.Sum{Kind: queue.KeptResults, Bucket: 7_200_000, Tenant: "t", Bytes: 70})
 		}, "bucket 7200000 of results is charged for 70 bytes, but has 65"},
-		"a count of due tasks is off":    {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Due[0].Tasks++; b.PutQueue(&r) }, "queue q of tenant t counts 1 due tasks of priority 0, but has 0"},
+		"a count of due tasks is off": {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Due[0].Tasks++; b.PutQueue(&r) }, "queue q of tenant t counts 1 due tasks of priority 0, but has 0"},
+		"a count of delayed tasks is off": {func(s *storage.Store, b *storage.Batch) {
+			r := record(s)
+			r.Due[queue.DelayedLane(0)].Tasks++
+			b.PutQueue(&r)
+		}, "queue q of tenant t counts 1 due tasks of priority 0, but has 0"},
 		"the history is off":             {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.Completed++; b.PutQueue(&r) }, "8 tasks were enqueued, but 2 are completed, 0 removed and 7 stored"},
 		"a task of the future":           {func(s *storage.Store, b *storage.Batch) { r := record(s); r.NextSeq = 5; b.PutQueue(&r) }, "seq 5) is stored, but the next seq is 5"},
 		"a fresh task behind the cursor": {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Cursors[0] = 6; b.PutQueue(&r) }, "seq 5) is in no state"},
@@ -174,4 +193,11 @@ func TestVerifyNamesInconsistencies(t *testing.T) {
 	dir := newStore(t, func(b *storage.Batch) { b.PutProgress(queue.Ref{Queue: 1, Seq: 3}, queue.Progress{}) })
 	_, err := Verify(t.Context(), dir)
 	require.ErrorContains(t, err, dir+": task (queue 1, priority 0, seq 3) is in no state")
+}
+
+func TestVerifyNamesDamagedHeaders(t *testing.T) {
+	damaged := queue.Task{HasHeaders: true, Payload: []byte{0, 9, 'k'}}
+	dir := newStore(t, func(b *storage.Batch) { b.PutTask(queue.Ref{Queue: 1, Seq: 3}, damaged) })
+	_, err := Verify(t.Context(), dir)
+	require.ErrorContains(t, err, "key 7400000001000000000000000003: the headers are damaged")
 }

@@ -15,13 +15,15 @@ import (
 //
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
 //	4  of a queue: tasks and leases may be in the log only, where a program that reads only format 3 does not find them
+//	5  of a task: headers at the start of the payload
 //
-// A store without such tasks and leases contains no record in format 4.
+// A store without such tasks and leases contains no record in formats 4 and 5.
 const (
-	Format       = 3
-	formatOldest = 2
-	formatYoung  = 4
-	FormatNewest = formatYoung
+	Format        = 3
+	formatOldest  = 2
+	FormatYoung   = 4
+	formatHeaders = 5
+	FormatNewest  = formatHeaders
 )
 
 // Encoder encodes successive records into the same buffer.
@@ -41,7 +43,7 @@ func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, 
 
 // MarkYoung changes the format of the last encoded record, which must be the record of a queue, to
 // 4: tasks and leases may be in the log only.
-func (e *Encoder) MarkYoung() { e.b[0] = formatYoung }
+func (e *Encoder) MarkYoung() { e.b[0] = FormatYoung }
 
 func (e *Encoder) bool(v bool) {
 	if v {
@@ -89,9 +91,12 @@ func (d decoder) backoff() queue.Backoff {
 
 // EncodeTask encodes a task:
 //
-//	format | enqueued | attempts max | lease | delayed | extras | payload
+//	format | enqueued | attempts max | lease | delayed | extras | payload, which begins with the headers in format 5
 func EncodeTask(e *Encoder, t queue.Task) {
 	e.start()
+	if t.HasHeaders {
+		e.b[0] = formatHeaders
+	}
 	e.int(t.EnqueuedAtMs)
 	e.uint(uint64(t.MaxAttempts))
 	e.uint(t.LeaseMs)
@@ -114,6 +119,9 @@ func DecodeTask(b []byte) (queue.Task, error) {
 func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 	d := decode(b)
 	t = queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Delayed: d.Bool(), Extras: d.extras()}
+	if t.HasHeaders = d.Format == formatHeaders; t.HasHeaders && d.Err == nil {
+		d.Err = queue.CheckStored(d.Rest)
+	}
 	if d.Err != nil {
 		return t, nil, d.Err
 	}
@@ -321,8 +329,8 @@ func DecodeExtension(b []byte) (untilMs int64, err error) {
 }
 
 // EncodeQueue encodes the record of a queue. The cursors and due counts are encoded only for the
-// lanes in Lanes. The policy and the due counts are encoded only under the condition in
-// parentheses:
+// lanes in Lanes. Delayed lanes have no cursor. The policy and the due counts are encoded only under
+// the condition in parentheses:
 //
 //	format | tenant | name | next seq | counts | policy version | (policy, if version > 0) | paused | lanes | cursors
 //	| history bytes | (due counts, if any task is returned)
@@ -348,8 +356,8 @@ func EncodeQueue(e *Encoder, r *queue.Record) {
 	}
 	e.uint(c.HistoryBytes)
 	if c.Returned > 0 {
-		for p, due := range r.Due {
-			if r.Lanes&(1<<p) != 0 {
+		for n, due := range r.Due {
+			if r.Lanes&(1<<n) != 0 {
 				e.uint(due.Tasks)
 				e.int(due.BeforeMs)
 				e.uint(due.BeforeSeq)
@@ -372,10 +380,10 @@ func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 	}
 	r.Paused = d.Bool()
 	lanes := d.Uint()
-	if lanes >= 1<<(queue.MaxPriority+1) {
+	if lanes >= 1<<queue.Lanes {
 		d.Fail(fmt.Errorf("lanes %b are out of range", lanes))
 	}
-	r.Lanes = uint16(lanes)
+	r.Lanes = uint32(lanes)
 	for p := range r.Cursors {
 		if r.Lanes&(1<<p) != 0 {
 			r.Cursors[p] = d.Uint()
@@ -394,13 +402,14 @@ func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 // counts. The count is then 0 before the first Due record, so that the state machine counts all
 // records.
 func (d decoder) dueCounts(r *queue.Record) {
-	for p := range r.Due {
+	r.Due = new([queue.Lanes]queue.DueCount)
+	for n := range r.Due {
 		switch {
-		case r.Lanes&(1<<p) == 0:
+		case r.Lanes&(1<<n) == 0:
 		case d.Format < 3:
-			r.Due[p].BeforeMs = math.MinInt64
+			r.Due[n].BeforeMs = math.MinInt64
 		default:
-			r.Due[p] = queue.DueCount{Tasks: d.Uint(), BeforeMs: d.Int(), BeforeSeq: d.Uint()}
+			r.Due[n] = queue.DueCount{Tasks: d.Uint(), BeforeMs: d.Int(), BeforeSeq: d.Uint()}
 		}
 	}
 }

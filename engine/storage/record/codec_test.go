@@ -43,6 +43,12 @@ func drawHistory(t *rapid.T) queue.History {
 	return queue.History{NewestBytes: rapid.Uint32Range(0, 300).Draw(t, "newest"), BeforeBytes: rapid.Uint32Range(0, 1).Draw(t, "before")}
 }
 
+func withHeaders(payload []byte) []byte {
+	n := queue.NewTask{Payload: payload}
+	n.AddHeaders(map[string]string{"kind": "welcome", "trace": ""})
+	return n.Payload
+}
+
 // record is one kind of record, with functions that draw one and read it back.
 type record struct {
 	name string
@@ -66,6 +72,9 @@ var records = []record{
 			}
 			if p := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "payload"); len(p) > 0 {
 				task.Payload = p
+			}
+			if rapid.Bool().Draw(t, "with headers") {
+				task.Payload, task.HasHeaders = withHeaders(task.Payload), true
 			}
 			EncodeTask(e, task)
 			return task
@@ -185,7 +194,7 @@ var records = []record{
 					Returned: n("returned"), Leased: n("leased"), Dead: n("dead"), Bytes: n("bytes"), HistoryBytes: n("history"),
 				},
 				Paused: rapid.Bool().Draw(t, "paused"),
-				Lanes:  rapid.Uint16Range(0, 1<<(queue.MaxPriority+1)-1).Draw(t, "lanes"),
+				Lanes:  rapid.Uint32Range(0, 1<<queue.Lanes-1).Draw(t, "lanes"),
 			}
 			for p := range r.Cursors {
 				if r.Lanes&(1<<p) != 0 {
@@ -198,9 +207,12 @@ var records = []record{
 					LeaseMs: n("lease"), Backoff: drawBackoff(t), TTLMs: n("ttl"), RetentionMs: n("retention"),
 				}
 			}
-			for p := range r.Due {
-				if r.Lanes&(1<<p) != 0 && r.Counts.Returned > 0 {
-					r.Due[p] = queue.DueCount{Tasks: n("due"), BeforeMs: drawMs.Draw(t, "before"), BeforeSeq: n("before seq")}
+			if r.Counts.Returned > 0 {
+				r.Due = new([queue.Lanes]queue.DueCount)
+			}
+			for i := range queue.Lanes {
+				if r.Due != nil && r.Lanes&(1<<i) != 0 {
+					r.Due[i] = queue.DueCount{Tasks: n("due"), BeforeMs: drawMs.Draw(t, "before"), BeforeSeq: n("before seq")}
 				}
 			}
 			EncodeQueue(e, &r)
@@ -284,7 +296,7 @@ func TestRecordsOfTheFormatBeforeAreRead(t *testing.T) {
 // A queue's record of the previous format has no counts of due tasks: counting starts at the
 // beginning of each lane.
 func TestDueTasksOfTheFormatBeforeAreNotCountedYet(t *testing.T) {
-	r := queue.Record{ID: 1, Tenant: "t", Name: "q", Counts: queue.Counts{Returned: 3}, Lanes: 1<<0 | 1<<4}
+	r := queue.Record{ID: 1, Tenant: "t", Name: "q", Counts: queue.Counts{Returned: 3}, Lanes: 1<<0 | 1<<4, Due: new([queue.Lanes]queue.DueCount)}
 	var e Encoder
 	EncodeQueue(&e, &r)
 	// The history's bytes, and the counts of two lanes.
@@ -320,7 +332,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = FormatNewest + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 5, this server reads formats 2 to 4: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 6, this server reads formats 2 to 5: use the server that wrote it, or a newer one")
 			})
 		})
 	}
@@ -337,8 +349,8 @@ func TestNumbersOutOfRangeAreRefused(t *testing.T) {
 	}
 	_, err := DecodeDue(long(1<<32, 1, 1), 0)
 	require.ErrorContains(t, err, "number 4294967296 is out of range")
-	_, err = DecodeQueue(1, long(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1<<(queue.MaxPriority+1)))
-	require.ErrorContains(t, err, "lanes 10000000000 are out of range")
+	_, err = DecodeQueue(1, long(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1<<queue.Lanes))
+	require.ErrorContains(t, err, "lanes 100000000000000000000 are out of range")
 	_, err = DecodeLease(long(1, 0, queue.MaxPriority+1, 0, 0, 0, 0, 0, 0))
 	require.ErrorContains(t, err, "priority 10 is out of range")
 	_, err = DecodeLease(long(1, 1, 0, 0, 0, 0, 0, 0, 0)) // a zigzag 1 is -1
@@ -456,4 +468,23 @@ func FuzzDecodeMeta(f *testing.F) {
 func FuzzDecodeReserved(f *testing.F) {
 	fuzzSeeds(f, func(e *Encoder) { EncodeReserved(e, queue.Reserved{Batch: 300, Queue: 2, Seq: 1 << 24}) })
 	fuzz(f, DecodeReserved, EncodeReserved)
+}
+
+// A task without headers has the bytes of format 3, and headers cost nothing but their own bytes.
+func TestOnlyTasksWithHeadersHaveTheirFormat(t *testing.T) {
+	var e Encoder
+	EncodeTask(&e, queue.Task{EnqueuedAtMs: 1, MaxAttempts: 2, LeaseMs: 3, Payload: []byte("p")})
+	require.Equal(t, []byte{3, 2, 2, 3, 0, 0, 'p'}, e.Bytes())
+	EncodeTask(&e, queue.Task{EnqueuedAtMs: 1, MaxAttempts: 2, LeaseMs: 3, HasHeaders: true, Payload: withHeaders([]byte("p"))})
+	require.Equal(t, append([]byte{5, 2, 2, 3, 0, 0}, withHeaders([]byte("p"))...), e.Bytes())
+	require.ErrorContains(t, fields.NewSince(e.Bytes(), 2, 4).Err, "record has format 5, this server reads formats 2 to 4: use the server that wrote it, or a newer one")
+}
+
+func TestDamagedHeadersOfATaskAreRefused(t *testing.T) {
+	var e Encoder
+	EncodeTask(&e, queue.Task{HasHeaders: true, Payload: withHeaders(nil)})
+	for cut := 6; cut < len(e.Bytes()); cut++ {
+		_, _, err := DecodeTaskHead(e.Bytes()[:cut])
+		require.ErrorContains(t, err, "the headers are damaged", "%d bytes", cut)
+	}
 }

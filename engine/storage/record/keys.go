@@ -25,7 +25,7 @@ import (
 //
 //	t queue:4 priority:1 seq:8             task, immutable: set once, single-deleted when done
 //	s queue:4 priority:1 seq:8             progress; only of tasks that are delayed or were settled once
-//	d queue:4 priority:1 due:8 seq:8       due index: the same tasks by time
+//	d queue:4 lane:1 due:8 seq:8           due index: the same tasks by lane and time
 //	h queue:4 priority:1 seq:8 attempt:4   end of an attempt that did not complete the task
 //	x queue:4 priority:1 seq:8             dead task; its t, s and h records stay
 //	e at:8 queue:4 priority:1 seq:8        index of tasks with a time to live, by its end
@@ -164,18 +164,18 @@ func RefKey(prefix byte, ref queue.Ref) []byte {
 }
 
 // PutDueKey writes the key of a Due record to k, which must be DueKeyLen bytes long.
-func PutDueKey(k []byte, ref queue.Ref, dueAtMs int64) {
+func PutDueKey(k []byte, ref queue.Ref, lane uint8, dueAtMs int64) {
 	k[0] = PrefixDue
 	binary.BigEndian.PutUint32(k[1:], ref.Queue)
-	k[5] = ref.Priority
+	k[5] = lane
 	binary.BigEndian.PutUint64(k[6:], uint64(dueAtMs)^1<<63) // negative times sort first
 	binary.BigEndian.PutUint64(k[14:], ref.Seq)
 }
 
 // DueKey returns the key of a Due record.
-func DueKey(ref queue.Ref, dueAtMs int64) []byte {
+func DueKey(ref queue.Ref, lane uint8, dueAtMs int64) []byte {
 	k := make([]byte, DueKeyLen)
-	PutDueKey(k, ref, dueAtMs)
+	PutDueKey(k, ref, lane, dueAtMs)
 	return k
 }
 
@@ -191,15 +191,20 @@ func ParseRefKey(k []byte) (queue.Ref, error) {
 	}, nil
 }
 
-// ParseDueKey returns the ref and the time of a key from DueKey.
-func ParseDueKey(k []byte) (ref queue.Ref, dueAtMs int64, err error) {
+// DueLanePrefix returns the common prefix of the keys of a lane's Due records.
+func DueLanePrefix(queueID uint32, lane uint8) []byte {
+	return DueKey(queue.Ref{Queue: queueID}, lane, 0)[:1+4+1]
+}
+
+// ParseDueKey returns the ref, the lane and the time of a key from DueKey.
+func ParseDueKey(k []byte) (ref queue.Ref, lane uint8, dueAtMs int64, err error) {
 	if len(k) != DueKeyLen {
-		return ref, 0, fmt.Errorf("key %x has %d bytes, expected %d", k, len(k), DueKeyLen)
+		return ref, 0, 0, fmt.Errorf("key %x has %d bytes, expected %d", k, len(k), DueKeyLen)
 	}
 	ref.Queue = binary.BigEndian.Uint32(k[1:])
-	ref.Priority = k[5]
+	ref.Priority = queue.LanePriority(k[5])
 	ref.Seq = binary.BigEndian.Uint64(k[14:])
-	return ref, int64(binary.BigEndian.Uint64(k[6:]) ^ 1<<63), nil
+	return ref, k[5], int64(binary.BigEndian.Uint64(k[6:]) ^ 1<<63), nil
 }
 
 // PutIDKey writes the key of a prefix and an id to k, which must be IDKeyLen bytes long.
@@ -248,11 +253,11 @@ func Named(err error, what string, ref queue.Ref) error {
 	return fmt.Errorf("%s (queue %d, priority %d, seq %d): %w", what, ref.Queue, ref.Priority, ref.Seq, err)
 }
 
-// CountsDue reports whether a queue's count of due tasks includes the task.
-func CountsDue(r *queue.Record, ref queue.Ref, dueAtMs int64) bool {
-	if r.Counts.Returned == 0 || int(ref.Priority) >= len(r.Due) {
+// CountsDue reports whether a queue's count of due tasks includes the task with the given seq.
+func CountsDue(r *queue.Record, lane uint8, dueAtMs int64, seq uint64) bool {
+	if r.Due == nil || lane >= queue.Lanes {
 		return false
 	}
-	c := r.Due[ref.Priority]
-	return dueAtMs < c.BeforeMs || dueAtMs == c.BeforeMs && ref.Seq < c.BeforeSeq
+	c := r.Due[lane]
+	return dueAtMs < c.BeforeMs || dueAtMs == c.BeforeMs && seq < c.BeforeSeq
 }

@@ -29,16 +29,22 @@ func TestRefKeysSortAsTheirFieldsDo(t *testing.T) {
 func TestDueKeysSortByTimeWithinALane(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawRef(t), drawRef(t)
+		laneOf := func(ref queue.Ref) uint8 {
+			return rapid.SampledFrom([]uint8{ref.Priority, queue.DelayedLane(ref.Priority)}).Draw(t, "lane")
+		}
+		laneA, laneB := laneOf(a), laneOf(b)
 		if rapid.Bool().Draw(t, "one lane") {
-			b.Queue, b.Priority = a.Queue, a.Priority
+			b.Queue, b.Priority, laneB = a.Queue, a.Priority, laneA
 		}
 		dueA, dueB := drawMs.Draw(t, "due"), drawMs.Draw(t, "due")
-		ka, kb := DueKey(a, dueA), DueKey(b, dueB)
-		want := cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Priority, b.Priority), cmp.Compare(dueA, dueB), cmp.Compare(a.Seq, b.Seq))
+		ka, kb := DueKey(a, laneA, dueA), DueKey(b, laneB, dueB)
+		want := cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(laneA, laneB), cmp.Compare(dueA, dueB), cmp.Compare(a.Seq, b.Seq))
 		require.Equal(t, want, bytes.Compare(ka, kb))
-		back, due, err := ParseDueKey(ka)
+		require.True(t, bytes.HasPrefix(ka, DueLanePrefix(a.Queue, laneA)))
+		back, lane, due, err := ParseDueKey(ka)
 		require.NoError(t, err)
 		require.Equal(t, a, back)
+		require.Equal(t, laneA, lane)
 		require.Equal(t, dueA, due)
 	})
 }
@@ -47,7 +53,7 @@ func TestKeysOfAWrongLengthAreRefused(t *testing.T) {
 	ref := queue.Ref{Queue: 1, Seq: 2}
 	_, err := ParseRefKey(RefKey(PrefixTask, ref)[1:])
 	require.ErrorContains(t, err, "has 13 bytes, expected 14")
-	_, _, err = ParseDueKey(append(DueKey(ref, 3), 0))
+	_, _, _, err = ParseDueKey(append(DueKey(ref, 0, 3), 0))
 	require.ErrorContains(t, err, "has 23 bytes, expected 22")
 }
 

@@ -54,10 +54,11 @@ func TestNothingIsToldOfShortWork(t *testing.T) {
 func TestLongWorkHasPlainLines(t *testing.T) {
 	text, err := progressOf(t, false, builds(1, 6, 1, 20))
 	require.NoError(t, err)
-	assert.Equal(t, "  building: part 2 …\n  building: part 4 …\n  building: 14s\n", text)
+	s := sheet(t)
+	s.Equal(t, "slow steps", text)
 	text, err = progressOf(t, false, builds(3, 3))
 	require.NoError(t, err)
-	assert.Equal(t, "  building: 3s\n", text, "no step was slow")
+	s.Equal(t, "no slow step", text)
 }
 
 // On a terminal, one line is redrawn. It is never wider than the terminal.
@@ -71,8 +72,7 @@ func TestLongWorkHasALineOfTheTerminal(t *testing.T) {
 		return err
 	})
 	require.NoError(t, err)
-	const erased = "\r\x1b[K"
-	assert.Equal(t, "  building: a part with a nam"+erased+"a line of the work\n  building: x, 3s"+erased+"  building: 3s\n", text)
+	sheet(t).Equal(t, "terminal", strings.ReplaceAll(text, "\r\x1b[K", "<erase the line>"))
 }
 
 // Failed work returns its error, and has no total time.
@@ -95,19 +95,19 @@ func TestCommandsTellOfLongWork(t *testing.T) {
 	t.Cleanup(func() { quiet = before })
 	inFolder(t)
 	write(t, "baselines/tiny.hcl", baseline)
+	profiledRun(t, "a", 2, 100)
+	profiledRun(t, "b", 2, 400)
 	run := stored(t, "runs", "one", nil)
 	for line, says := range map[string]string{
-		"report " + run:            "  writing the page of " + run + ": 0s\n",
-		"baseline propose " + run:  "  reading: 0s\n",
-		"doctor --window 1ms":      "  examining the host: ",
-		"report --json " + run:     "  writing the page of " + run + ": 0s\n",
-		"baseline propose --json ": "  reading: 0s\n",
+		"report " + run:              "  writing the page of " + run + ": 0s\n",
+		"baseline propose " + run:    "  reading: 0s\n",
+		"doctor --window 1ms":        "  examining the host: ",
+		"report --json " + run:       "  writing the page of " + run + ": 0s\n",
+		"baseline propose --json ":   "  reading: 0s\n",
+		"profile diff runs/a runs/b": "  comparing the profiles: ",
 	} {
 		assert.Contains(t, prony(t, strings.Fields(line)...).stderr, says, line)
 	}
-	profiledRun(t, "a", 2, 100)
-	profiledRun(t, "b", 2, 400)
-	assert.Contains(t, prony(t, "profile", "diff", "runs/a", "runs/b").stderr, "  comparing the profiles: ")
 
 	var out strings.Builder
 	_, _, err := measureDuet(&out, func(progress io.Writer) (*result.Duet, string, error) {

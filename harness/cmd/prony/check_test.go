@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,34 +17,34 @@ import (
 func TestCheckExitCodes(t *testing.T) {
 	inFolder(t)
 	write(t, "limits/tiny.hcl", baseline)
+	s := sheet(t)
 	for _, c := range []struct {
 		name   string
 		change func(*result.Result)
 		code   int
-		says   string // expected on stderr
 	}{
-		{"pass", nil, 0, "ok    cycles_per_s 1,000 is not below the floor 500"},
+		{"pass", nil, 0},
 		{"below a floor", func(r *result.Result) {
 			r.Metrics[result.CyclesPerS] = result.Metric{Median: 400, Low: 400, High: 400, N: 2}
-		}, 1, "FAIL  cycles_per_s 400 is below the floor 500: half of what it does"},
-		{"a metric is missing", func(r *result.Result) { delete(r.Metrics, result.CyclesPerS) }, 1, "cycles_per_s is missing from the result"},
-		{"a metric is zero", func(r *result.Result) { r.Metrics[result.CyclesPerS] = result.Metric{N: 2} }, 1, "cycles_per_s is 0, which is not a measurement"},
-		{"no baseline", func(r *result.Result) { r.Scenario = "other" }, 0, `scenario "other" has no baseline in limits: only lost, duplicated and corrupted tasks were judged`},
+		}, 1},
+		{"a metric is missing", func(r *result.Result) { delete(r.Metrics, result.CyclesPerS) }, 1},
+		{"a metric is zero", func(r *result.Result) { r.Metrics[result.CyclesPerS] = result.Metric{N: 2} }, 1},
+		{"no baseline", func(r *result.Result) { r.Scenario = "other" }, 0},
 		{"no baseline, and tasks were lost", func(r *result.Result) {
 			r.Scenario, r.Rounds[1].Ledger.Lost = "other", 3
-		}, 5, "FAIL  lost 3 is above the ceiling 0"},
-		{"the run could not be measured", func(r *result.Result) { r.Verdict, r.Reasons = result.Invalid, []string{"the host slept"} }, 3, "the host slept"},
-		{"the run is inconclusive", func(r *result.Result) { r.Verdict = result.Inconclusive }, 4, "the run's own verdict is inconclusive"},
-		{"tasks were lost", func(r *result.Result) { r.Rounds[1].Ledger.Lost = 3 }, 5, "FAIL  lost 3 is above the ceiling 0"},
+		}, 5},
+		{"the run could not be measured", func(r *result.Result) { r.Verdict, r.Reasons = result.Invalid, []string{"the host slept"} }, 3},
+		{"the run is inconclusive", func(r *result.Result) { r.Verdict = result.Inconclusive }, 4},
+		{"tasks were lost", func(r *result.Result) { r.Rounds[1].Ledger.Lost = 3 }, 5},
 		{"the run is incorrect", func(r *result.Result) {
 			r.Verdict, r.Reasons = result.Incorrect, []string{"round 1: lost"}
-		}, 5, "cycles_per_s is not judged"},
+		}, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := stored(t, t.TempDir(), "run", c.change)
+			run := stored(t, c.name, "run", c.change)
 			got := prony(t, "check", "--baselines", "limits", "--json", run)
 			assert.Equal(t, c.code, got.code, got.stderr)
-			assert.Contains(t, got.stderr, c.says)
+			s.Equal(t, c.name, got.stderr)
 			document := got.document(t)
 			assert.Equal(t, c.code, document.Verdict.ExitCode())
 			require.Len(t, document.Scenarios, 1)
@@ -69,8 +70,9 @@ func TestCheckExitCodes(t *testing.T) {
 func TestCheckOfANumberThatIsNone(t *testing.T) {
 	inFolder(t)
 	write(t, "baselines/tiny.hcl", baseline)
-	for _, value := range []string{"NaN", `"NaN"`, "Infinity", "1e999"} {
-		run := stored(t, t.TempDir(), "run", nil)
+	s := sheet(t)
+	for i, value := range []string{"NaN", `"NaN"`, "Infinity", "1e999"} {
+		run := stored(t, "runs", fmt.Sprint(i), nil)
 		path := filepath.Join(run, result.ResultFile)
 		var r map[string]any
 		text, err := os.ReadFile(path)
@@ -81,8 +83,7 @@ func TestCheckOfANumberThatIsNone(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, []byte(replaceOnce(t, string(text), `"PLACE"`, value)), 0o600))
 		got := prony(t, "check", "--json", run)
-		assert.Equal(t, 2, got.code, value)
-		assert.Contains(t, got.stderr, "corrupt", value)
+		refused(t, s, value, got)
 		assert.Equal(t, result.Misconfigured, got.document(t).Verdict, value)
 	}
 }
@@ -99,7 +100,6 @@ func TestCheckTakesTheNewestRun(t *testing.T) {
 	require.NoError(t, os.RemoveAll(newest))
 	got = prony(t, "check", "--json")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "prony: there is no newest run: runs/latest does not exist here")
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 }
 
@@ -122,9 +122,7 @@ func TestCheckSeveralRuns(t *testing.T) {
 func TestBaselineWithErrors(t *testing.T) {
 	inFolder(t)
 	write(t, "baselines/tiny.hcl", "baseline \"tiny\" {\n  flor \"cycles_per_s\" {}\n}\n")
-	got := prony(t, "check", "--json", stored(t, "a", "run", nil))
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "flor")
+	got := mistake(t, sheet(t), "check", "--json", stored(t, "a", "run", nil))
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 }
 
@@ -135,13 +133,11 @@ func TestCheckWritesForCI(t *testing.T) {
 	got := prony(t, "check", "--json", "--ci", "out", run)
 	assert.Equal(t, 1, got.code, got.stderr)
 	got.document(t)
-	for name, part := range map[string]string{
-		"summary.md": "## prony check: tiny: regressed", "annotations.txt": "::error title=prony check%3A tiny%3A regressed::cycles_per_s 1,000 is below",
-		"junit.xml": `failures="2"`, "comment.md": "<!-- prony comment -->",
-	} {
+	s := sheet(t)
+	for _, name := range []string{"summary.md", "annotations.txt", "junit.xml", "comment.md"} {
 		text, err := os.ReadFile(filepath.Join("out", name))
 		require.NoError(t, err)
-		assert.Contains(t, string(text), part)
+		s.Equal(t, name, string(text))
 	}
 	got = prony(t, "compare", "--ci", "both", run, stored(t, "a", "2", nil))
 	assert.FileExists(t, filepath.Join("both", "comment.md"), got.stderr)

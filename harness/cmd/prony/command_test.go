@@ -8,48 +8,18 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
-func TestCommandLine(t *testing.T) {
-	inFolder(t)
-	write(t, "sound.hcl", tiny("tiny", "100ms", ""))
-	for _, c := range []struct {
-		name   string
-		args   []string
-		code   int
-		stdout string // a part; "" means no output
-		stderr string // as stdout
-	}{
-		{"no argument shows the overview", nil, 0, "prony run scenarios/smoke.hcl", ""},
-		{"help", []string{"--help"}, 0, "Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 incorrect, 130 interrupted.\n", ""},
-		{"unknown command", []string{"rnu"}, 2, "", `prony: there is no command "rnu": did you mean "run"?`},
-		{"unknown flag", []string{"run", "--round", "3", "sound.hcl"}, 2, "", "prony: run has no flag --round: did you mean --rounds?"},
-		{"no file", []string{"run"}, 2, "", "prony: run needs a scenario file, but got none"},
-		{"missing file", []string{"run", "none.hcl"}, 2, "", "none.hcl"},
-		{"rounds that are not a number", []string{"run", "--rounds", "many", "sound.hcl"}, 2, "", `prony: --rounds "many" is not a whole number`},
-		{"no rounds", []string{"run", "--rounds", "0", "sound.hcl"}, 2, "", "prony: --rounds 0 must be between 1 and 1000"},
-		{"negative rounds", []string{"run", "--rounds", "-1", "sound.hcl"}, 2, "", "prony: --rounds -1 must be between 1 and 1000"},
-		{"too many rounds", []string{"run", "--rounds", "1001", "sound.hcl"}, 2, "", "prony: --rounds 1001 must be between 1 and 1000"},
-		{"check without a run", []string{"check", "--baselines", "."}, 2, "", ".hcl"},
-		{"check without baselines", []string{"check"}, 2, "", "baselines"},
-		{"report without a run", []string{"report"}, 2, "", "prony: there is no newest run: runs/latest does not exist here"},
-		{"report to two places", []string{"report", "--out", "a", "--publish", "b"}, 2, "", "--out and --publish exclude each other"},
-		{"report of no run", []string{"report", "none"}, 2, "", "there is no such file"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := prony(t, c.args...)
-			assert.Equal(t, c.code, got.code, got.stderr)
-			for _, out := range []struct{ want, got string }{{c.stdout, got.stdout}, {c.stderr, got.stderr}} {
-				if out.want == "" {
-					assert.Empty(t, out.got)
-				} else {
-					assert.Contains(t, out.got, out.want)
-				}
-			}
-		})
+// Without an argument, the program prints the same overview as with --help.
+func TestOverview(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}} {
+		got := prony(t, args...)
+		assert.Equal(t, 0, got.code)
+		assert.Empty(t, got.stderr)
+		golden.Text(t, "testdata/overview.golden", got.stdout)
 	}
-	assert.NoDirExists(t, defaultOut, "none of these made a run folder")
 }
 
 // The help describes each command and each flag.
@@ -95,40 +65,18 @@ scenario "wrong" {
 }
 `)
 	write(t, "sound.hcl", tiny("tiny", "100ms", ""))
-	for _, asJSON := range []bool{false, true} {
-		args := []string{"run", "--out", "results", "sound.hcl", "wrong.hcl"}
-		if asJSON {
-			args = append(args, "--json")
-		}
-		got := prony(t, args...)
-		assert.Equal(t, 2, got.code)
-		for _, says := range []string{
-			"wrong.hcl line 3", "durabilty", `"durability"`, "wrong.hcl line 10", "3 parsecs", "wrong.hcl line 11", "exporter",
-		} {
-			assert.Contains(t, got.stderr, says)
-		}
-		if asJSON {
-			document := got.document(t)
-			assert.Equal(t, result.Misconfigured, document.Verdict)
-			assert.NotNil(t, document.Scenarios)
-			assert.Empty(t, document.Scenarios)
-		} else {
-			assert.Empty(t, got.stdout)
-		}
-	}
+	args := []string{"run", "--out", "results", "sound.hcl", "wrong.hcl"}
+	plain := mistake(t, sheet(t), args...)
+	assert.Empty(t, plain.stdout)
+	got := prony(t, append(args, "--json")...)
+	assert.Equal(t, 2, got.code)
+	assert.Equal(t, plain.stderr, got.stderr)
+	document := got.document(t)
+	assert.Equal(t, result.Misconfigured, document.Verdict)
+	assert.NotNil(t, document.Scenarios)
+	assert.Empty(t, document.Scenarios)
 	assert.NoFileExists(t, pids, "no server was started")
 	assert.NoDirExists(t, "results", dir)
-	assert.NoDirExists(t, defaultOut)
-}
-
-func TestServerIsNotFound(t *testing.T) {
-	inFolder(t)
-	t.Setenv("PRONY_QUEUED", "nowhere/queued")
-	write(t, "sound.hcl", tiny("tiny", "100ms", ""))
-	got := prony(t, "run", "--json", "sound.hcl")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "prony: find the server: PRONY_QUEUED: ")
-	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 	assert.NoDirExists(t, defaultOut)
 }
 

@@ -36,12 +36,17 @@ func TestCompareSaysWhatADuetIsBoundBy(t *testing.T) {
 	require.NoError(t, result.WriteComparison(folder, &result.Comparison{
 		Version: result.Version, Verdict: result.Inconclusive, Duet: &result.DuetJudgement{Look: 3, Looks: 3},
 	}))
+	s := sheet(t)
+	bounds := func(got command) string {
+		last := got.stderr[strings.LastIndex(got.stderr, "\n\n")+2:]
+		return strings.ReplaceAll(last, folder, "FOLDER")
+	}
 	got := prony(t, "compare", "--json", folder)
 	c := got.comparison(t)
 	require.NotNil(t, c.Base.Bound, got.stderr)
 	assert.Equal(t, result.BoundServerCPU, c.Base.Bound.By)
 	assert.Nil(t, c.Change.Bound, "unknown from the duet alone")
-	assert.Contains(t, got.stderr, "  base is bound by server CPU: the servers keep 0.97 of 1 CPU busy, the load generator keeps 0.5 of 1 CPU busy\n")
+	s.Equal(t, "from the duet", bounds(got))
 	valid(t, validator(t, "comparison"), []byte(got.stdout))
 
 	for _, name := range []string{run.Base, run.Change} {
@@ -55,7 +60,7 @@ func TestCompareSaysWhatADuetIsBoundBy(t *testing.T) {
 	c = got.comparison(t)
 	require.NotNil(t, c.Change.Bound, got.stderr)
 	assert.Equal(t, result.BoundLock, c.Change.Bound.By)
-	assert.Contains(t, got.stderr, "  change is bound by lock: on average 2 goroutines wait for shard.mu, ")
+	s.Equal(t, "from the profiles", bounds(got))
 }
 
 // generatorSource is a load generator that runs the real one. It only compiles if the engine has a
@@ -174,7 +179,6 @@ func TestCompareMeasuresADuet(t *testing.T) {
 		last := folders[len(folders)-1]
 		got = prony(t, "compare", "--json", last)
 		assert.Equal(t, 2, got.code, got.stderr)
-		assert.Contains(t, got.document(t).Error, says)
 		assert.Equal(t, 4, prony(t, "compare", "--allow-different-settings", last).code)
 	})
 	t.Run("a server that fails", func(t *testing.T) {
@@ -230,7 +234,7 @@ func TestCausesOfADuetWithoutProfiles(t *testing.T) {
 		require.Len(t, c.Causes, want)
 		if want > 0 {
 			assert.Equal(t, "stage", c.Causes[0].Kind)
-			assert.Contains(t, c.Causes[0].Sentence, "stage receive takes 504 µs a cycle, 4.00 µs before")
+			sheet(t).Equal(t, "a slower stage", c.Causes[0].Sentence)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,21 +29,4 @@ func TestConvert(t *testing.T) {
 	require.Equal(t, 0, got.code, got.stderr)
 	assert.JSONEq(t, `{"figures": [{"name": "k6", "round": 1, "metric": "iteration_duration.avg", "value": 1.5},
 		{"name": "k6", "round": 1, "metric": "iteration_duration.p(95)", "value": 4}]}`, got.stdout)
-}
-
-func TestWhatCannotBeConverted(t *testing.T) {
-	inFolder(t)
-	write(t, "prose.txt", "hello\n")
-	for _, c := range []struct{ args, says string }{
-		{"", "convert needs a file, but got none"},
-		{"none.json --to csv", "none.json: no such file"},
-		{"prose.txt", `--to "" is not one of bench, csv and k6`},
-		{"prose.txt --to xml", `--to "xml" is not one of bench, csv and k6`},
-		{"prose.txt --to csv --json", "--to and --json exclude each other"},
-		{"prose.txt --to csv", "prose.txt: read figures: the file has no figures: it must be Go's benchmark format"},
-	} {
-		got := prony(t, append([]string{"convert"}, strings.Fields(c.args)...)...)
-		assert.Equal(t, 2, got.code, c.args)
-		assert.Contains(t, got.stderr, c.says)
-	}
 }

@@ -22,19 +22,6 @@ func TestDoctor(t *testing.T) {
 	assert.NotEmpty(t, d.Host.Kernel)
 }
 
-func TestDoctorRefuses(t *testing.T) {
-	for says, args := range map[string][]string{
-		"name one with --dir":                             {"--dir", "no such folder"},
-		"--window 0s must be above 0 and at most 1m0s":    {"--window", "0s"},
-		`doctor takes no arguments, but got "everything"`: {"everything"},
-	} {
-		var stdout, stderr strings.Builder
-		code := execute(t.Context(), append([]string{"prony", "doctor"}, args...), &stdout, &stderr)
-		assert.Equal(t, result.Misconfigured.ExitCode(), code)
-		assert.Contains(t, stderr.String(), says)
-	}
-}
-
 func TestDoctorInWords(t *testing.T) {
 	limit, rate, slip := 2e6, 12_345_678.0, 1.2345
 	var text strings.Builder

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,13 +12,26 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-func TestReadsInWords(t *testing.T) {
+func TestScenariosInWords(t *testing.T) {
+	s := sheet(t)
 	w := scenario.Workload{Name: "main", Driver: "stream", Reads: scenario.Reads{Get: 0.2}}
-	assert.Contains(t, workloadInWords(w), ", 0.25 reads for each task (reads = 0.2)")
+	s.Equal(t, "reads of tasks", workloadInWords(w))
 	w.Reads = scenario.Reads{List: 0.25, Await: 0.25}
-	assert.Contains(t, workloadInWords(w), ", 0.5 lists of a queue, 0.5 waits for the end of a task for each task (reads = [list(0.25), await(0.25)])")
+	s.Equal(t, "other reads", workloadInWords(w))
 	w.Reads = scenario.Reads{}
-	assert.NotContains(t, workloadInWords(w), "read")
+	s.Equal(t, "no reads", workloadInWords(w))
+
+	top := scenario.Topology{Kind: scenario.ByProgram, Nodes: 3, Durability: "majority", Target: &scenario.TargetServers{Name: "nats"}, Settings: map[string]string{"a": "b"}}
+	s.Equal(t, "started servers", topologyInWords(top))
+	top.Target.Addresses, top.Target.Program, top.Settings = []string{"a:1", "b:1", "c:1"}, "bin/mine", nil
+	s.Equal(t, "running servers", topologyInWords(top))
+
+	for name, o := range map[string]scenario.Observe{
+		"observe nothing": {}, "observe metrics": {Scrape: time.Second}, "observe profiles": {Profiles: true}, "observe both": {Scrape: time.Second, Profiles: true},
+	} {
+		s.Equal(t, name, observedText(&scenario.Scenario{Observe: &o}))
+	}
+	s.Equal(t, "observe the points of a sweep", observedText(&scenario.Scenario{Observe: &scenario.Observe{}, Points: make([]scenario.Point, 2)}))
 }
 
 func TestExplainAllSaysHowLongAllTakes(t *testing.T) {
@@ -37,17 +51,6 @@ func TestExplainAllSaysHowLongAllTakes(t *testing.T) {
 	require.Len(t, of.Scenarios, 2)
 	assert.InDelta(t, of.Scenarios[0].SecondsExpected+of.Scenarios[1].SecondsExpected, of.SecondsExpected, 1e-9)
 	assert.Greater(t, of.SecondsExpected, 2*10+6*3.0)
-
-	ran = prony(t, "explain", "--all", "scenarios/one.hcl")
-	assert.Equal(t, 2, ran.code)
-	assert.Contains(t, ran.stderr, "--all uses the scenarios of scenarios/: leave out scenarios/one.hcl")
-}
-
-func TestTargetsInWords(t *testing.T) {
-	top := scenario.Topology{Kind: scenario.ByProgram, Nodes: 3, Durability: "majority", Target: &scenario.TargetServers{Name: "nats"}, Settings: map[string]string{"a": "b"}}
-	assert.Equal(t, "target nats, 3 nodes, durability majority, a = b, started by the driver program", topologyInWords(top))
-	top.Target.Addresses, top.Target.Program, top.Settings = []string{"a:1", "b:1", "c:1"}, "bin/mine", nil
-	assert.Equal(t, "target nats, 3 nodes, durability majority, attached at a:1, b:1, c:1 by the driver program bin/mine", topologyInWords(top))
 }
 
 // The scenarios for other queue servers and for Prony are valid, even if the servers are not

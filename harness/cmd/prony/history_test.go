@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/baselinebuild"
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/render"
@@ -66,8 +67,6 @@ func recordRuns(t *testing.T) {
 }
 
 func TestHistoryOfRecordedRuns(t *testing.T) {
-	here, err := os.Getwd()
-	require.NoError(t, err)
 	recordRuns(t)
 	records, err := history.ReadAll("reports/history")
 	require.NoError(t, err)
@@ -89,13 +88,7 @@ func TestHistoryOfRecordedRuns(t *testing.T) {
 		text = strings.ReplaceAll(text, render.Commit(r.Commit), fmt.Sprintf("<commit %d>", i))
 	}
 	text = strings.ReplaceAll(text, records[0].Settings, "<settings>")
-	golden := filepath.Join(here, "testdata", "history.golden")
-	if *rewrite {
-		require.NoError(t, os.WriteFile(golden, []byte(text), 0o600))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), text, "run with -rewrite and read the difference")
+	golden.Text(t, "testdata/history.golden", text)
 
 	got = prony(t, "history", "--json")
 	require.Equal(t, 0, got.code, got.stderr)
@@ -121,24 +114,16 @@ func TestHistoryOfRecordedRuns(t *testing.T) {
 }
 
 func TestHistoryThatIsNotThere(t *testing.T) {
+	s := sheet(t)
 	inFolder(t)
-	for _, args := range [][]string{{"history"}, {"history", "page"}, {"history", "--json"}} {
-		got := prony(t, args...)
-		assert.Equal(t, 2, got.code)
-		assert.Contains(t, got.stderr, `there is no folder "reports/history"`)
-	}
 	require.NoError(t, os.MkdirAll("reports/history", 0o755))
 	got := prony(t, "history")
 	assert.Equal(t, 0, got.code)
 	assert.Empty(t, got.stdout)
-	assert.Equal(t, "there is no record in reports/history: prony publish and prony report --publish add records\n", got.stderr)
-	got = prony(t, "history", "tyni")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, `there is no record of a scenario "tyni" in reports/history`)
+	s.Equal(t, "no record", got.stderr)
+	mistake(t, s, "history", "tyni")
 	write(t, "reports/history/tiny.jsonl", `{"version":9}`)
-	got = prony(t, "history")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "reports/history/tiny.jsonl line 1: version is 9, but this program reads 1")
+	mistake(t, s, "history")
 }
 
 const buildFile = defaultBaselines + "/" + baselinebuild.FileName
@@ -146,13 +131,14 @@ const buildFile = defaultBaselines + "/" + baselinebuild.FileName
 // Before the series, the history shows the baseline builds, with and without a move. Without the
 // file it shows none.
 func TestHistoryShowsBaselineBuilds(t *testing.T) {
+	s := sheet(t)
 	inFolder(t)
 	require.NoError(t, os.MkdirAll("reports/history", 0o755))
 	first := fmt.Sprintf("build %q {\n  date    = \"2026-11-28\"\n  because = \"the first\"\n}\n", strings.Repeat("1", 40))
 	write(t, buildFile, first)
 	got := prony(t, "history")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Equal(t, "Baseline builds\n  Speed limits are relative to the baseline build 111111111111 since 2026-11-28, which has never\n  moved.\n", got.stdout)
+	s.Equal(t, "never moved", got.stdout)
 
 	_, err := baselinebuild.Append(buildFile, baselinebuild.Build{
 		Commit: strings.Repeat("2", 40), Date: "2026-12-01", Because: "smaller frames",
@@ -161,7 +147,8 @@ func TestHistoryShowsBaselineBuilds(t *testing.T) {
 	require.NoError(t, err)
 	got = prony(t, "history")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Contains(t, got.stdout, "  - 2026-12-01, to 222222222222: smaller frames\n")
+	s.Equal(t, "moved", got.stdout)
+	moved := got.stdout
 	got = prony(t, "history", "--json")
 	require.Equal(t, 0, got.code, got.stderr)
 	var shown trackedSeries
@@ -173,17 +160,16 @@ func TestHistoryShowsBaselineBuilds(t *testing.T) {
 	require.Equal(t, 0, prony(t, "history", "page", "--out", "pages").code)
 	page, err := os.ReadFile("pages/history.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "- 2026-12-01, to `222222222222`: smaller frames\n")
+	_, section, _ := strings.Cut(string(page), "\n## Baseline builds\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	s.Equal(t, "page", section)
 
 	require.NoError(t, os.Rename(defaultBaselines, "other"))
 	assert.Empty(t, prony(t, "history").stdout)
-	assert.Contains(t, prony(t, "history", "--baselines", "other").stdout, "smaller frames")
+	assert.Equal(t, moved, prony(t, "history", "--baselines", "other").stdout)
 	write(t, buildFile, "build {}")
-	for _, args := range [][]string{{"history"}, {"history", "page", "--out", "pages"}} {
-		got = prony(t, args...)
-		assert.Equal(t, 2, got.code)
-		assert.Contains(t, got.stderr, "build has no commit")
-	}
+	mistake(t, s, "history")
+	mistake(t, s, "history", "page", "--out", "pages")
 }
 
 // A published page adds its record. The output explains why another run has no record. A second
@@ -207,7 +193,8 @@ func TestPublishingAddsARecord(t *testing.T) {
 	})
 	got := prony(t, "report", "--publish", "reports", other)
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Equal(t, "other: its page is published, but the history has no record of it: its servers are other products, which no commit changes\n", got.stderr)
+	s := sheet(t)
+	s.Equal(t, "servers of other products", got.stderr)
 
 	write(t, "baselines/tiny.hcl", strings.Replace(baseline, "500", "5000", 1))
 	got = prony(t, "report", "--publish", "reports", recordedRun(t, 3, nil))
@@ -219,6 +206,5 @@ func TestPublishingAddsARecord(t *testing.T) {
 
 	write(t, "reports/history/tiny.jsonl", "{}\n")
 	got = prony(t, "report", "--publish", "reports", recordedRun(t, 4, nil))
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "reports/scenarios/tiny.md is published, but its record is not in the history: reports/history/tiny.jsonl line 1: version is missing")
+	refused(t, s, "a damaged history", got)
 }

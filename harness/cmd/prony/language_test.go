@@ -2,19 +2,18 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
+	"github.com/pronybench/prony/engine/golden"
+	"github.com/pronybench/prony/harness/result"
+)
 
 // Each file under testdata/language begins with its command line, with FILE for the path of the
 // file. The .golden file with the same name has the expected output.
@@ -32,13 +31,7 @@ func TestLanguage(t *testing.T) {
 			got := prony(t, strings.Fields(strings.ReplaceAll(args, "FILE", filepath.ToSlash(file)))...)
 			text := fmt.Sprintf("exit %d\n-- stdout\n%s-- stderr\n%s", got.code, got.stdout, got.stderr)
 			assert.NotContains(t, text, "\x1b", "no colour")
-			golden := strings.TrimSuffix(file, ".hcl") + ".golden"
-			if *rewrite {
-				require.NoError(t, os.WriteFile(golden, []byte(text), 0o600))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			assert.Equal(t, string(want), text, "run with -rewrite and read the difference")
+			golden.Text(t, strings.TrimSuffix(file, ".hcl")+".golden", text)
 		})
 	}
 }
@@ -100,56 +93,23 @@ func TestListOfFolders(t *testing.T) {
 		Topology: "single", Durability: "none", Points: 1, Rounds: 2, SecondsExpected: 2 * (1 + 1 + 1 + 1),
 	}, l.Scenarios[1])
 
+	s := sheet(t)
 	got = prony(t, "list", "--tag", "smoke", "--tag", "raft", "testdata/language/many")
 	assert.Equal(t, 0, got.code)
-	assert.Equal(t, "NAME   TIME  TOPOLOGY                 TAGS        TITLE\nthird  24s   raft, 3 nodes, 2 shards  raft smoke  third\n", got.stdout)
+	s.Equal(t, "scenarios with all tags", got.stdout)
 
-	got = prony(t, "list", "--json", "--tag", "smokes", "testdata/language/many")
-	assert.Equal(t, 2, got.code)
-	assert.Equal(t, `--tag "smokes": no scenario in testdata/language/many has that tag; did you mean "smoke"? there are alone, raft, smoke`, got.document(t).Error)
-	got = prony(t, "list", "--tag", "nope", "testdata/language/many")
-	assert.Equal(t, 2, got.code)
+	got = mistake(t, s, "list", "--json", "--tag", "smokes", "testdata/language/many")
+	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
+	got = mistake(t, s, "list", "--tag", "nope", "testdata/language/many")
 	assert.Empty(t, got.stdout)
-	assert.Equal(t, "prony: --tag \"nope\": no scenario in testdata/language/many has that tag; there are alone, raft, smoke\n", got.stderr)
 	got = prony(t, "list", "--json", "--tag", "smoke", "--tag", "alone", "testdata/language/many")
 	assert.Equal(t, 0, got.code, got.stderr)
 	assert.JSONEq(t, `{"scenarios": []}`, got.stdout)
-	assert.Equal(t, "no scenario in testdata/language/many has all of the tags smoke, alone\n", got.stderr)
+	s.Equal(t, "no scenario with all tags", got.stderr)
 
-	got = prony(t, "list", t.TempDir())
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "there is no scenario in ")
-	got = prony(t, "list", "nowhere")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, `there is no folder "nowhere" to look for scenarios in`)
 	got = prony(t, "list", "testdata/language")
 	assert.Equal(t, 2, got.code, "errors of a file are reported")
 	assert.Contains(t, got.stderr, "testdata/language/names.hcl:")
-}
-
-func TestVarsOnTheCommandLine(t *testing.T) {
-	for _, c := range []struct{ given, says string }{
-		{"workers", `--var "workers" must be NAME=VALUE`},
-		{"=3", `--var "=3" must be NAME=VALUE`},
-	} {
-		got := prony(t, "run", "--var", c.given, "testdata/language/whole.hcl")
-		assert.Equal(t, 2, got.code)
-		assert.Contains(t, got.stderr, c.says)
-	}
-	got := prony(t, "run", "--var", "a=1", "--var", "a=2", "testdata/language/whole.hcl")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, `--var sets "a" twice`)
-}
-
-// Variables are checked before anything is built.
-func TestVarsOfAComparison(t *testing.T) {
-	inFolder(t)
-	require.NoError(t, exec.Command("git", "init", "--quiet").Run())
-	write(t, "sound.hcl", tiny("tiny", "100ms", ""))
-	got := prony(t, "compare", "--base", "HEAD", "--scenario", "sound.hcl", "--var", "nope=1")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, `--var nope=1: no file has a variable "nope"`)
-	assert.NotContains(t, got.stderr, "building")
 }
 
 // The server settings in the repository's scenarios exist in its server.

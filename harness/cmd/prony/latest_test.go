@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
 )
 
 // A run may take an hour, so the command checks the link first.
@@ -16,7 +18,7 @@ func TestRunLooksAtTheLinkBeforeItMeasures(t *testing.T) {
 	require.NoError(t, os.MkdirAll("lo/latest", 0o700))
 	got := prony(t, "run", "--out", "lo", "--json", "tiny.hcl")
 	assert.Equal(t, 2, got.code)
-	assert.Equal(t, "lo/latest is not a symbolic link, but that name is needed for the link to the newest run: move it away, or choose another folder with --out", got.document(t).Error)
+	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 	assert.NoFileExists(t, pids, "no server was started")
 	left, err := os.ReadDir("lo")
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pronybench/prony/engine/buildtest"
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -50,6 +51,30 @@ func prony(t *testing.T, args ...string) command {
 	code := execute(t.Context(), append([]string{"prony"}, args...), &stdout, &stderr)
 	return command{code, stdout.String(), stderr.String()}
 }
+
+// sheet returns the golden file of a test's outputs.
+func sheet(t *testing.T) *golden.Sheet {
+	t.Helper()
+	return golden.Cases(t, "testdata/outputs/"+t.Name()+".golden")
+}
+
+// mistake runs a command line that must fail as misconfigured, and compares the message.
+func mistake(t *testing.T, s *golden.Sheet, args ...string) command {
+	t.Helper()
+	got := prony(t, args...)
+	refused(t, s, strings.Join(append([]string{"$ prony"}, args...), " "), got)
+	return got
+}
+
+// refused compares the message of a command that must have failed as misconfigured.
+func refused(t *testing.T, s *golden.Sheet, name string, got command) {
+	t.Helper()
+	assert.Equal(t, result.Misconfigured.ExitCode(), got.code, name)
+	s.Equal(t, name, errorOfGit.ReplaceAllString(got.stderr, "fatal: ..."))
+}
+
+// errorOfGit matches a message of git, which depends on its version.
+var errorOfGit = regexp.MustCompile(`(?m)fatal: .*$`)
 
 // document decodes stdout, which must be exactly one JSON document.
 func (c command) document(t *testing.T) result.Document {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -92,8 +93,6 @@ func profiledRun(t *testing.T, id string, rounds int, deciding int64) {
 
 // The expected output of each command line is a file in testdata/profile.
 func TestProfileCommands(t *testing.T) {
-	goldens, err := filepath.Abs("testdata/profile")
-	require.NoError(t, err)
 	inFolder(t)
 	profiledRun(t, "a", 3, 100)
 	profiledRun(t, "b", 3, 300)
@@ -109,6 +108,7 @@ func TestProfileCommands(t *testing.T) {
 			},
 		}
 	})
+	profiledRun(t, "few", 1, 100)
 	require.NoError(t, os.RemoveAll("runs/one/profiles"))
 	for _, c := range []struct{ name, args string }{
 		{"top", "top runs/a"},
@@ -125,30 +125,14 @@ func TestProfileCommands(t *testing.T) {
 		{"no-profiles", "top runs/none"},
 		{"diff-gone", "diff runs/a runs/one"},
 		{"open-gone", "open runs/one"},
+		{"diff-few", "diff runs/a runs/few"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := prony(t, append([]string{"profile"}, strings.Fields(c.args)...)...)
 			text := fmt.Sprintf("prony profile %s\nexit %d\n-- stdout\n%s-- stderr\n%s", c.args, got.code, got.stdout, got.stderr)
-			golden := filepath.Join(goldens, c.name+".golden")
-			if *rewrite {
-				require.NoError(t, os.MkdirAll(goldens, 0o755))
-				require.NoError(t, os.WriteFile(golden, []byte(text), 0o600))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			assert.Equal(t, string(want), text, "run with -rewrite and read the difference")
+			golden.Text(t, "testdata/profile/"+c.name+".golden", text)
 		})
 	}
-}
-
-func TestProfileDiffOfTooFewRounds(t *testing.T) {
-	inFolder(t)
-	profiledRun(t, "a", 3, 100)
-	profiledRun(t, "one", 1, 100)
-	got := prony(t, "profile", "diff", "runs/a", "runs/one")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "too few profiled rounds to compare profiles: expected at least 2 with cycles on each side, and all of them, got 1 of 1; set profiled_rounds = 3, for example")
-	assert.Empty(t, got.stdout)
 }
 
 func TestProfileCommandsAsJSON(t *testing.T) {
@@ -199,6 +183,7 @@ func (u *untilSaid) Write(p []byte) (int, error) {
 
 // pprof runs with the profile, its address is printed, and an interruption ends it.
 func TestProfileOpen(t *testing.T) {
+	s := sheet(t)
 	inFolder(t)
 	profiledRun(t, "a", 1, 100)
 	fakeGo := func(script string) {
@@ -230,12 +215,9 @@ func TestProfileOpen(t *testing.T) {
 	}
 	fakeGo(`echo "no such tool" >&2; exit 3`)
 	got := prony(t, "profile", "open", "runs/a")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "go tool pprof: exit status 3: no such tool")
+	refused(t, s, "pprof fails", got)
 
 	t.Setenv("PATH", "")
 	got = prony(t, "profile", "open", "runs/a")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "the go command, which has pprof, is not in PATH")
-	assert.Contains(t, got.stderr, "runs/a/profiles/cpu.pb.gz")
+	refused(t, s, "no go command", got)
 }

@@ -93,7 +93,6 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 	assert.Equal(t, filepath.Base(d.Scenarios[0].Run), records[0].Run)
-	assert.Contains(t, ran.stderr, "one: published as reports/scenarios/one.md\npublish: 1 published, 0 not complete, 0 not started\n")
 
 	again := func(scenarios int, args ...string) {
 		t.Helper()
@@ -127,43 +126,41 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 
 func TestPublishMeasuresCommitsOnly(t *testing.T) {
 	inRepository(t, "scenarios/one.hcl", unlimited(""))
-	refused := func(says string, args ...string) {
+	s := sheet(t)
+	fails := func(name string, args ...string) {
 		t.Helper()
-		ran := prony(t, append([]string{"publish"}, args...)...)
-		assert.Equal(t, result.Misconfigured.ExitCode(), ran.code)
-		assert.Contains(t, ran.stderr, says)
-		assert.NoDirExists(t, "runs", "nothing is measured")
+		refused(t, s, name, prony(t, append([]string{"publish"}, args...)...))
 	}
 	write(t, "scenarios/one.hcl", unlimited("# changed"))
-	refused(`files have uncommitted changes, such as "M scenarios/one.hcl": pages name the measured commit, so commit them first`)
+	fails("a changed scenario")
 	commitAll(t)
 	write(t, "two.go", "package two\n")
-	refused(`files have uncommitted changes, such as "?? two.go"`)
+	fails("a new file")
 	commitAll(t)
-	refused("--within -1s is below 0", "--within", "-1s")
-	refused("find what to publish: stat nowhere", "nowhere")
+	fails("a negative time", "--within", "-1s")
+	fails("no such folder", "nowhere")
 	write(t, "warns.hcl", tiny("warns", "600ms", ""))
 	commitAll(t)
-	refused(`warns.hcl: scenario "warns" only warns of an unfit host (validity.on_breach)`, "warns.hcl")
+	fails("a scenario that warns", "warns.hcl")
+	fails("no such scenario", "--only", "tow")
+	assert.NoDirExists(t, "runs", "nothing is measured")
 	write(t, "runs/one.hcl", unlimited(""))
-	outside := filepath.Join(t.TempDir(), "one.hcl")
-	write(t, outside, unlimited(""))
-	for _, file := range []string{"runs/one.hcl", outside} { // git ignores runs
-		ran := prony(t, "publish", file)
-		assert.Equal(t, result.Misconfigured.ExitCode(), ran.code)
-		assert.Contains(t, ran.stderr, file+" is not committed, and a page names the scenario file: commit it, or use prony run")
-	}
-	require.NoError(t, os.RemoveAll("runs"))
-	refused(`--only "tow": no scenario in scenarios has that name; there are one`, "--only", "tow")
-	t.Chdir(t.TempDir())
+	outside := t.TempDir()
+	s.Replace(outside, "OUTSIDE")
+	write(t, filepath.Join(outside, "one.hcl"), unlimited(""))
+	fails("an ignored file", "runs/one.hcl")
+	fails("a file outside the repository", filepath.Join(outside, "one.hcl"))
+	t.Chdir(outside)
 	write(t, "scenarios/one.hcl", unlimited(""))
-	refused("the working directory is not in a git repository with a commit")
+	fails("no repository")
+	assert.NoDirExists(t, "runs", "nothing is measured")
 }
 
 func TestASoakIsNotPublishedByRuns(t *testing.T) {
 	t.Parallel()
-	assert.ErrorContains(t, publishProblem(&scenario.Scenario{Name: "s", File: "s.hcl", Soak: &scenario.Soak{}}), "use prony soak s.hcl")
-	assert.ErrorContains(t, publishProblem(&scenario.Scenario{Topology: scenario.Topology{Kind: scenario.Remote}}), "servers on other hosts")
+	s := sheet(t)
+	s.Error(t, "a soak", publishProblem(&scenario.Scenario{Name: "s", File: "s.hcl", Soak: &scenario.Soak{}}))
+	s.Error(t, "other hosts", publishProblem(&scenario.Scenario{Topology: scenario.Topology{Kind: scenario.Remote}}))
 	assert.NoError(t, publishProblem(&scenario.Scenario{}))
 }
 
@@ -175,12 +172,16 @@ func TestTheServerIsBuiltFromTheCode(t *testing.T) {
 	require.NoError(t, err)
 	assert.NoError(t, c.built(t.Context(), ""))
 	assert.NoError(t, c.built(t.Context(), server))
-	assert.ErrorContains(t, c.built(t.Context(), queuedBinary), "has no record of its commit: run make build")
+	s := sheet(t)
+	s.Replace(queuedBinary, "QUEUED")
+	s.Replace(server, "SERVER")
+	s.Replace(c.head, "COMMIT")
+	s.Error(t, "no record", c.built(t.Context(), queuedBinary))
 	write(t, "engine/code.go", "package engine\n\nconst changed = true\n")
 	commitAll(t)
 	c, err = committedCode(t.Context(), "reports")
 	require.NoError(t, err)
-	assert.ErrorContains(t, c.built(t.Context(), server), "and measured files have changed since: run make build")
+	s.Error(t, "changed files", c.built(t.Context(), server))
 	assert.False(t, c.same(t.Context(), "0123456789"), "a commit that the repository does not have")
 }
 
@@ -190,6 +191,8 @@ func TestPagesOutsideTheRepositoryAreNotAsked(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"reports"}, paths)
 }
+
+var errDiskFull = errors.New("the disk is full")
 
 // published runs a publication with scripted verdicts.
 func published(t *testing.T, within time.Duration, failing string, verdicts ...result.Verdict) (*publication, string, error) {
@@ -207,7 +210,7 @@ func published(t *testing.T, within time.Duration, failing string, verdicts ...r
 	}
 	p.execute = func(_ context.Context, s *scenario.Scenario, _ *run.Place) (*result.Result, string, error) {
 		if s.Name == failing {
-			return nil, "", errors.New("the disk is full")
+			return nil, "", errDiskFull
 		}
 		var r *result.Result
 		folder := stored(t, filepath.Join(t.TempDir(), "runs"), s.Name, func(made *result.Result) {
@@ -234,16 +237,11 @@ func TestEachCompleteRunIsPublished(t *testing.T) {
 	assert.Equal(t, []string{"a.md", ".", "c.md", "d.md", "e.md", "."}, pages)
 	assert.NoFileExists(t, filepath.Join(p.reports, "scenarios", "b.md"))
 	assert.NoDirExists(t, filepath.Join(p.reports, "data", "b"))
-	for _, says := range []string{
-		"a: published as ", "b: invalid, not published: its verdict is invalid, which shows nothing about the build: ", ": its figures are in ",
-		"c: incorrect, published as ", "d: regressed, published as ",
-		"publish: 4 published, 2 not complete, 0 not started",
-	} {
-		assert.Contains(t, said, says)
-	}
+	s := sheet(t)
+	s.Replace(filepath.Dir(t.TempDir()), "TMP")
+	s.Equal(t, "six scenarios", said)
 	page, err := os.ReadFile(p.outcomes[2].Page)
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "no figure of it is published")
 	assert.NotContains(t, string(page), "cycles_per_s")
 }
 
@@ -254,7 +252,6 @@ func TestAPublishedRunIsJudgedByTheLimits(t *testing.T) {
 	got := prony(t, "publish", "--json")
 	require.Equal(t, result.Regressed.ExitCode(), got.code, got.stderr)
 	assert.Regexp(t, `one: regressed, published as reports/scenarios/one.md: cycles_per_s \S+ is below the floor 1e\+15: half of what it does\n`, got.stderr)
-	assert.Contains(t, got.stderr, "one: measured: ")
 	assert.NotContains(t, got.stderr, "one: pass", "only the limits give a verdict")
 	document := got.document(t)
 	assert.Equal(t, "reports/scenarios/one.md", document.Scenarios[0].Page)
@@ -281,9 +278,7 @@ func TestWhatTargetsLostIsPublished(t *testing.T) {
 	}
 	require.NoError(t, p.all(t.Context(), []*scenario.Scenario{{Name: "a"}}))
 	assert.Equal(t, result.Incorrect, p.outcomes[0].Verdict, "the command's verdict")
-	page, err := os.ReadFile(p.outcomes[0].Page)
-	require.NoError(t, err)
-	assert.Contains(t, string(page), "The lost, duplicated or corrupted tasks of these servers are the finding.")
+	assert.FileExists(t, p.outcomes[0].Page)
 }
 
 func TestNoScenarioBeginsThatEndsTooLate(t *testing.T) {
@@ -292,13 +287,12 @@ func TestNoScenarioBeginsThatEndsTooLate(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, p.outcomes)
 	assert.Regexp(t, `a: not started: it takes about \d+s, and --within leaves (30|29)s\n`, said)
-	assert.Contains(t, said, "publish: 0 published, 0 not complete, 1 not started")
 }
 
 func TestWhatWasPublishedBeforeAnErrorStays(t *testing.T) {
 	t.Parallel()
 	p, _, err := published(t, 0, "b", result.Pass, result.Pass, result.Pass)
-	require.EqualError(t, err, "the disk is full")
+	require.ErrorIs(t, err, errDiskFull)
 	assert.Len(t, p.outcomes, 1)
 	assert.FileExists(t, filepath.Join(p.reports, "scenarios", "a.md"))
 }

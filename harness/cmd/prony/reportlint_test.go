@@ -17,10 +17,8 @@ func TestReportLint(t *testing.T) {
 	write(t, "runs/latest/report.md", "It is robust.\n")
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
-	assert.Equal(t, `README.md:1: praise: "robust" has no figure in its sentence "It is robust.": add the figure, or omit the word
-reports/made-up.md:1: provenance: the page has no source: there is no reports/pages/made-up.md or reports/made-up.hcl or reports/made-up: restore it, or remove the page
-lint: 4 files, 2 findings, 0 warnings
-`, ran.stdout)
+	s := sheet(t)
+	s.Equal(t, "all files", ran.stdout)
 
 	ran = prony(t, "report", "lint", "--json", "README.md")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code)
@@ -33,11 +31,8 @@ lint: 4 files, 2 findings, 0 warnings
 
 	ran = prony(t, "report", "lint", "--reports", "none", "docs")
 	assert.Equal(t, 0, ran.code, ran.stderr)
-	assert.Equal(t, "lint: 2 files, 0 findings, 0 warnings\n", ran.stdout)
-
-	ran = prony(t, "report", "lint", "nowhere")
-	assert.Equal(t, result.Misconfigured.ExitCode(), ran.code)
-	assert.Contains(t, ran.stderr, "look for Markdown files in nowhere")
+	s.Equal(t, "a sound folder", ran.stdout)
+	mistake(t, s, "report", "lint", "nowhere")
 }
 
 // The staleness of a page is the number of later commits to measured files.
@@ -75,8 +70,7 @@ func TestARunOfAnUnknownCommitIsAWarning(t *testing.T) {
 	require.NoError(t, os.CopyFS("reports/data/tiny", os.DirFS(dir)))
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, 0, ran.code, ran.stdout+ran.stderr)
-	assert.Contains(t, ran.stdout, "reports/data:1: stale: 1 run of a commit that this repository does not have: measure again: tiny (0123456789ab) (a warning)\n")
-	assert.Contains(t, ran.stdout, "0 findings, 1 warning\n")
+	sheet(t).Equal(t, "an unknown commit", ran.stdout)
 }
 
 // The sources of pages are not documents: a hand-typed figure in a source is a finding, and so is a
@@ -88,17 +82,13 @@ func TestReportLintOfSources(t *testing.T) {
 `, "reports/pages/one.md", "## Question\n\nIs it 5 ms, see [there](scenarios/no.md)?\n", "reports/pages/README.md", "It is robust.\n", "reports/data/none", "")
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
-	assert.Contains(t, ran.stdout, `reports/pages/README.md:1: praise: "robust" has no figure`)
-	assert.Contains(t, ran.stdout, `reports/pages/one.md:3: typed: "5 ms" is typed by hand`)
-	assert.Contains(t, ran.stdout, `reports/pages/one.md:1: generated: the sections are Question: every page has these`)
-	assert.NotContains(t, ran.stdout, "link:")
+	s := sheet(t)
+	s.Equal(t, "findings", ran.stdout)
 
-	ran = prony(t, "report", "set")
-	assert.Equal(t, result.Misconfigured.ExitCode(), ran.code)
-	assert.Contains(t, ran.stderr, "reports/pages/one.md:1: the page has no plot")
+	mistake(t, s, "report", "set")
 	assert.NoFileExists(t, "reports/one.md")
 	ran = prony(t, "report", "set", "--json")
-	assert.Contains(t, ran.document(t).Error, "reports/pages/one.md:1: the page has no plot")
+	assert.NotEmpty(t, ran.document(t).Error)
 }
 
 // The written pages have no findings, and a page that was changed by hand has one.
@@ -109,7 +99,7 @@ func TestReportSet(t *testing.T) {
 	assert.Equal(t, "reports/README.md\n", ran.stdout)
 	index, err := os.ReadFile("reports/README.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(index), "- [Experiments](experiments.md)\n")
+	sheet(t).Equal(t, "index", string(index))
 	ran = prony(t, "report", "set", "--json")
 	require.Equal(t, 0, ran.code, ran.stderr)
 	assert.Equal(t, []result.Page{{Of: "reports/pages", Page: "reports/README.md", Files: []string{}}}, ran.document(t).Pages)

@@ -3,7 +3,6 @@ package main
 import (
 	"debug/elf"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -96,6 +95,7 @@ func TestServersOfASide(t *testing.T) {
 }
 
 func TestConcurrently(t *testing.T) {
+	failures := map[int]error{0: errors.New("first"), 4: errors.New("last")}
 	synctest.Test(t, func(t *testing.T) {
 		running, most := make(chan struct{}, 10), make(chan int, 10)
 		began := time.Now()
@@ -105,11 +105,11 @@ func TestConcurrently(t *testing.T) {
 			time.Sleep(time.Duration(10-i) * time.Second)
 			<-running
 			if i == 0 || i == 4 {
-				return errors.New([]string{0: "first", 4: "last"}[i])
+				return failures[i]
 			}
 			return nil
 		})
-		require.EqualError(t, err, "first")
+		require.ErrorIs(t, err, failures[0])
 		close(most)
 		var seen []int
 		for n := range most {
@@ -135,15 +135,12 @@ func TestAShallowCloneSaysWhatToFetch(t *testing.T) {
 	b, err := newBuilder(t.Context(), "")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.close(t.Context())) })
-	for rev, says := range map[string]string{
-		commit:     "run `git fetch --depth 1 origin " + commit + "` first",
-		"older":    "run `git fetch --depth 1 origin older`, and name it FETCH_HEAD, first",
-		"HEAD~1":   "run `git fetch --unshallow` first",
-		commit[:9]: "run `git fetch --unshallow` first",
-		"--oops":   "run `git fetch --unshallow` first",
-	} {
+	s := sheet(t)
+	s.Replace(commit, "COMMIT")
+	s.Replace(commit[:9], "COMM")
+	for name, rev := range map[string]string{"a commit": commit, "a branch": "older", "an ancestor": "HEAD~1", "a short commit": commit[:9], "a flag": "--oops"} {
 		_, err = b.checkout(t.Context(), "base", rev)
-		require.EqualError(t, err, fmt.Sprintf("base: this clone is shallow, and %q is not a commit of it: %s", rev, says))
+		s.Error(t, name, err)
 	}
 	gitIn(t, clone, "fetch", "--quiet", "--depth", "1", "origin", "older")
 	_, err = b.checkout(t.Context(), "base", "FETCH_HEAD")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -44,16 +45,13 @@ func madeUpSerial() *result.Serial {
 	return s
 }
 
-// A stored result is shown unchanged. After an intended change: go test ./cmd/prony -run Serial
-// -rewrite.
+// A stored result is shown unchanged.
 func TestSerialShowsAStoredResult(t *testing.T) {
-	here, err := os.Getwd()
-	require.NoError(t, err)
 	inFolder(t)
 	require.NoError(t, result.WriteSerial(".", madeUpSerial()))
 	got := prony(t, "serial", ".")
 	require.Equal(t, 0, got.code, got.stderr)
-	asGolden(t, filepath.Join(here, "testdata", "serial.golden"), got.stdout)
+	golden.Text(t, "testdata/serial.golden", got.stdout)
 
 	got = prony(t, "serial", "--json", ".")
 	require.Equal(t, 0, got.code, got.stderr)
@@ -62,21 +60,8 @@ func TestSerialShowsAStoredResult(t *testing.T) {
 	assert.Equal(t, madeUpSerial().Points, s.Points)
 }
 
-// asGolden compares a text with a golden file, or rewrites the file.
-func asGolden(t *testing.T, path, text string) {
-	t.Helper()
-	if *rewrite {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), text)
-}
-
 // A serial budget has a page with a plot, which can be published and rendered again.
 func TestSerialPage(t *testing.T) {
-	here, err := os.Getwd()
-	require.NoError(t, err)
 	inFolder(t)
 	require.NoError(t, result.WriteSerial(".", madeUpSerial()))
 	got := prony(t, "report", ".")
@@ -84,7 +69,7 @@ func TestSerialPage(t *testing.T) {
 	assert.Equal(t, "report.md\n", got.stdout)
 	page, err := os.ReadFile("report.md")
 	require.NoError(t, err)
-	asGolden(t, filepath.Join(here, "testdata", "serial.md.golden"), string(page))
+	golden.Text(t, "testdata/serial.md.golden", string(page))
 	plot, err := os.ReadFile("serial.svg")
 	require.NoError(t, err)
 	for _, says := range []string{"parking", "spinning", "1/1/1×64", "budget (ns for each request)"} {
@@ -104,26 +89,7 @@ func TestSerialPage(t *testing.T) {
 	dirty := madeUpSerial()
 	dirty.Manifest.Build.Dirty = true
 	require.NoError(t, result.WriteSerial(".", dirty))
-	got = prony(t, "report", "--publish", "reports", ".")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "publish: . cannot be published: ")
-}
-
-func TestSerialThatIsRefused(t *testing.T) {
-	dir := inFolder(t)
-	for says, args := range map[string][]string{
-		"--connections 0, expected 1 to 256":           {"--connections", "0,1"},
-		"--search 10ms, expected 1s to 1h0m0s":         {"--search", "10ms"},
-		`--waits "both", expected parking or spinning`: {"--waits", "both"},
-		"no such file": {"nowhere"},
-		"the working directory is not in a git repository: work in": {},
-	} {
-		got := prony(t, append([]string{"serial"}, args...)...)
-		assert.Equal(t, 2, got.code, says)
-		assert.Contains(t, got.stderr, says)
-		assert.Empty(t, got.stdout)
-	}
-	assert.NoDirExists(t, filepath.Join(dir, defaultOut))
+	mistake(t, sheet(t), "report", "--publish", "reports", ".")
 }
 
 func TestBaselinesLeaveASerialBudgetOut(t *testing.T) {

@@ -50,13 +50,10 @@ func TestServersAreBuiltAsTheScenariosSay(t *testing.T) {
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	require.Len(t, lines, 2)
-	assert.Contains(t, lines[0], "GOAMD64= CGO_ENABLED=1 build ")
-	assert.Contains(t, lines[0], " -tags one,two ")
-	assert.Contains(t, lines[0], " -race ")
+	assert.Subset(t, strings.Fields(lines[0]), []string{"GOAMD64=", "CGO_ENABLED=1", "build", "-tags", "one,two", "-race"})
 	pgo, err := filepath.Abs("a.pgo")
 	require.NoError(t, err)
-	assert.Contains(t, lines[1], "GOAMD64=v3 CGO_ENABLED= build ")
-	assert.Contains(t, lines[1], " -pgo="+pgo+" ")
+	assert.Subset(t, strings.Fields(lines[1]), []string{"GOAMD64=v3", "CGO_ENABLED=", "build", "-pgo=" + pgo})
 	assert.NotContains(t, lines[1], "-race")
 
 	first, second := all.of(scenario.Topology{Build: race}), all.of(scenario.Topology{Build: v3})
@@ -86,7 +83,6 @@ func TestABuildThatFails(t *testing.T) {
 	dir := filepath.Dir(fakeGo(t))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho 'the compiler is missing'\nexit 1\n"), 0o700))
 	_, err := builtServers(t.Context(), []*scenario.Scenario{builtBy(&scenario.ServerBuild{Race: true})}, io.Discard)
-	require.ErrorContains(t, err, "the server, built with the race detector: build build-1 of ")
 	require.ErrorContains(t, err, "the compiler is missing")
 }
 
@@ -105,9 +101,10 @@ func TestCommandsThatDoNotBuildServersRefuseABuild(t *testing.T) {
   phases { window = "1s" }
 }
 `)
+	s := sheet(t)
 	for _, command := range []string{"prony compare", "prony ratchet"} {
 		_, err := (&vars{}).loadFor(command, []string{"a.hcl"})
-		require.EqualError(t, err, `a.hcl: scenario "a" has a build block, which '`+command+`' does not support: use 'prony run' or 'prony guard', or remove it`)
+		s.Error(t, command, err)
 	}
 	_, err := (&vars{}).loadFor("prony run", []string{"a.hcl"})
 	require.NoError(t, err)

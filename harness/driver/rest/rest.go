@@ -92,7 +92,8 @@ func (e *itemError) Is(target error) bool {
 	switch e.Code {
 	case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME.String():
 		return target == driver.ErrUnknown
-	case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN.String(), queuepb.ErrorCode_ERROR_CODE_NOT_FOUND.String():
+	case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN.String(), queuepb.ErrorCode_ERROR_CODE_CANCELLED.String(),
+		queuepb.ErrorCode_ERROR_CODE_NOT_FOUND.String():
 		return target == driver.ErrLeaseOver
 	}
 	return false

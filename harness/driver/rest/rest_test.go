@@ -219,6 +219,7 @@ func TestRefusalsOfTheOnlyItem(t *testing.T) {
 		unknown, isOver bool
 	}{
 		{409, "ERROR_CODE_STALE_TOKEN", false, true},
+		{409, "ERROR_CODE_CANCELLED", false, true},
 		{404, "ERROR_CODE_NOT_FOUND", false, true},
 		{400, "ERROR_CODE_INVALID_ARGUMENT", false, false},
 		{429, "ERROR_CODE_RESOURCE_EXHAUSTED", false, false},

@@ -102,7 +102,7 @@ func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes
 			switch e.GetCode() { //nolint:exhaustive // the others need no mark
 			case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:
 				outcomes[i] = fmt.Errorf("%w: %w", driver.ErrUnknown, outcomes[i])
-			case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:
+			case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, queuepb.ErrorCode_ERROR_CODE_CANCELLED, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:
 				outcomes[i] = fmt.Errorf("%w: %w", driver.ErrLeaseOver, outcomes[i])
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/experiment"
 	"github.com/pronybench/prony/harness/report/experimentspage"
 )
@@ -42,21 +43,9 @@ func TestPageOfExperiments(t *testing.T) {
 	all = append(all, failing, tie)
 	page, plot, err := experimentspage.Page(all, root)
 	require.NoError(t, err)
-	for _, says := range []string{
-		"6 experiments: 3 kept, 1 of them for a reason other than their effect, which is within the noise; 3 rejected. 5 were decided by `prony ratchet`",
-		"### tie: kept for another reason", "- Kept for: a \\*lock\\* less", "| tie | kept for another reason |",
-		"| 1 | 2026-11-24 | first | kept | 0.900 (0.880 to 0.920) | 0.900 |",
-		"| 2 | 2026-11-24 | second | rejected | 1.100 (1.080 to 1.120) | 0.900 |",
-		"| 3 | 2026-11-24 | third | kept | 0.800 (0.780 to 0.820) | 0.720 |",
-		"### by-hand: rejected", "- In the current code: [`a.go:3`](../a.go#L3)\n", "- Named by: a profile", "- Cost: not said", "- Hypothesis: less \\*work\\*", "- Where: `engine/a.go:3`", "- Cost: a | map",
-		"| cycles\\_per\\_s | all | 1/s | 100 | 90.0 | 0.900 (0.880 to 0.920) | worse |", "- Disqualified: the tests failed", "2 further figures of single points certainly got worse too",
-		"Provenance: `prony ratchet --base main`; base `0123`; change `4567`; tests: go test ./queue/...; scenario `ratchet`, durability `none`; 12 generations at 7 points, 131 s from 2026-11-24 03:50 UTC.",
-	} {
-		assert.Contains(t, page, says)
-	}
-	assert.NotContains(t, page, "| 5 |", "a disqualified experiment has no score")
+	golden.Text(t, "testdata/experiments.md", page)
 	assert.Less(t, strings.Index(page, "### failing"), strings.Index(page, "## What this does not measure"), "the last section")
-	assert.Contains(t, string(plot), "product of the kept")
+	golden.Text(t, "testdata/experiments.svg", string(plot))
 	again, plotAgain, err := experimentspage.Page(all, root)
 	require.NoError(t, err)
 	assert.Equal(t, page, again)
@@ -65,17 +54,14 @@ func TestPageOfExperiments(t *testing.T) {
 	page, plot, err = experimentspage.Page(all[:1], root)
 	require.NoError(t, err)
 	assert.Nil(t, plot)
-	assert.NotContains(t, page, "## The trail")
-	assert.Contains(t, page, "those at 30 % of the base's rate")
-	assert.NotContains(t, page, "%!")
+	golden.Text(t, "testdata/unscored.md", page)
 
-	for code, says := range map[string]string{
-		"b.go: func run":  `experiment "by-hand": its code does not exist`,
-		"a.go: func walk": `experiment "by-hand": a.go has no line that begins with "func walk": use the current declaration`,
-	} {
+	s := golden.Cases(t, "testdata/errors.golden")
+	s.Replace(root, "ROOT")
+	for _, code := range []string{"b.go: func run", "a.go: func walk"} {
 		all[0].Code = code
 		_, _, err = experimentspage.Page(all, root)
-		assert.ErrorContains(t, err, says)
+		s.Error(t, code, err)
 	}
 }
 

@@ -2,13 +2,13 @@ package historypage_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/baselinebuild"
 	"github.com/pronybench/prony/harness/report/historypage"
 )
@@ -29,25 +29,16 @@ func movedBuilds() *baselinebuild.File {
 	}}
 }
 
-// The golden files under testdata have the text and the page of these builds. After an intended
-// change: go test ./report/historypage -update.
+// The golden files under testdata have the text and the page of these builds, and of a build without
+// a move.
 func TestGoldenBaselineBuilds(t *testing.T) {
-	got, path := historypage.BaselineBuilds(movedBuilds()).Terminal(), filepath.Join(golden, "baselinebuilds.txt")
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got)
-
-	out, path := t.TempDir(), filepath.Join(golden, "baselinebuilds.md")
-	section := baselineSection(t, out, movedBuilds())
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(section), 0o600))
-	}
-	want, err = os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), section)
+	golden.Text(t, "testdata/golden/baselinebuilds.txt", historypage.BaselineBuilds(movedBuilds()).Terminal())
+	golden.Text(t, "testdata/golden/baselinebuilds.md", baselineSection(t, t.TempDir(), movedBuilds()))
+	first := movedBuilds()
+	first.Builds = first.Builds[:1]
+	golden.Text(t, "testdata/golden/firstbuild.txt", historypage.BaselineBuilds(first).Terminal())
+	golden.Text(t, "testdata/golden/firstbuild.md", baselineSection(t, t.TempDir(), first))
+	assert.Empty(t, baselineSection(t, t.TempDir(), nil))
 }
 
 // baselineSection returns the section of the history's page with the baseline builds.
@@ -60,13 +51,4 @@ func baselineSection(t *testing.T, out string, builds *baselinebuild.File) strin
 	_, section, _ := strings.Cut(string(page), "\n## Baseline builds\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	return section
-}
-
-// Without a move, one line names the build that limits are relative to, and its date.
-func TestBaselineBuildsWithoutAMove(t *testing.T) {
-	first := movedBuilds()
-	first.Builds = first.Builds[:1]
-	assert.Equal(t, "Baseline builds\n  Speed limits are relative to the baseline build 111111111111 since 2026-11-28, which has never\n  moved.\n", historypage.BaselineBuilds(first).Terminal())
-	assert.Equal(t, "\nSpeed limits are relative to the baseline build `111111111111` since 2026-11-28, which has never moved.\n", baselineSection(t, t.TempDir(), first))
-	assert.Empty(t, baselineSection(t, t.TempDir(), nil))
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,8 +45,7 @@ func TestHandlerIsReadOnly(t *testing.T) {
 			assert.Equal(t, want, w.Header().Get(name), name)
 		}
 		policy := w.Header().Get("Content-Security-Policy")
-		assert.Contains(t, policy, "default-src 'none'")
-		assert.Contains(t, policy, "frame-ancestors 'none'")
+		assert.Subset(t, strings.Split(policy, "; "), []string{"default-src 'none'", "frame-ancestors 'none'"})
 		if c.code == 200 {
 			assert.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
 			assert.Equal(t, "8", w.Header().Get("Content-Length"))
@@ -96,5 +96,5 @@ func TestServeSaysThatItCanNot(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	assert.ErrorContains(t, htmlreport.Serve(t.Context(), listener, nil), "serve the pages")
+	assert.ErrorIs(t, htmlreport.Serve(t.Context(), listener, nil), net.ErrClosed)
 }

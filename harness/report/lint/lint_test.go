@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func lintText(t *testing.T, text string) []Finding {
@@ -22,6 +24,7 @@ func lintText(t *testing.T, text string) []Finding {
 	for i := range found {
 		assert.Equal(t, path, found[i].File)
 		found[i].File = ""
+		found[i].Text = strings.NewReplacer(dir, "FOLDER", filepath.Dir(dir), "PARENT").Replace(found[i].Text)
 	}
 	return found
 }
@@ -90,38 +93,38 @@ func TestRatesSayWhatWasMeasured(t *testing.T) {
 		require.Len(t, found, 1, text)
 		assert.Equal(t, Provenance, found[0].Rule)
 		assert.Regexp(t, `^"(92,000 cycles/s|92,000 tasks/s|9 cycles/s)" has no source`, found[0].Text)
-		assert.Contains(t, found[0].Text, "has no source: name the scenario or the command, or link to the page")
 	}
 }
 
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	for to, says := range map[string]string{
-		"other.md":                       "",
-		"page.md#here":                   "",
-		"#here":                          "",
-		"other.md#the-words-code--more":  "",
-		"other.md#twice":                 "",
-		"other.md#twice-1":               "",
-		"other.md#by-hand":               "",
-		".":                              "",
-		"https://example.org/nowhere#no": "",
-		"mailto:somebody@example.org":    "",
-		"other.md#twice-2":               "has no heading #twice-2",
-		"#there":                         "has no heading #there",
-		"another.md":                     "there is no ",
-		"../other.md":                    "there is no ",
-		"%zz":                            "is not an address",
+	s := golden.Cases(t, "testdata/links.golden")
+	for to, is := range map[string]bool{
+		"other.md":                       true,
+		"page.md#here":                   true,
+		"#here":                          true,
+		"other.md#the-words-code--more":  true,
+		"other.md#twice":                 true,
+		"other.md#twice-1":               true,
+		"other.md#by-hand":               true,
+		".":                              true,
+		"https://example.org/nowhere#no": true,
+		"mailto:somebody@example.org":    true,
+		"other.md#twice-2":               false,
+		"#there":                         false,
+		"another.md":                     false,
+		"../other.md":                    false,
+		"%zz":                            false,
 	} {
-		for _, text := range []string{"# Here\n\n[x](" + to + ")\n", "# Here\n\n![x](" + to + ")\n"} {
-			found := lintText(t, text)
-			if says == "" {
+		for _, text := range []string{"[x](" + to + ")", "![x](" + to + ")"} {
+			found := lintText(t, "# Here\n\n"+text+"\n")
+			if is {
 				assert.Empty(t, found, to)
 				continue
 			}
 			require.Len(t, found, 1, to)
 			assert.Equal(t, Link, found[0].Rule)
-			assert.Contains(t, found[0].Text, says)
+			s.Equal(t, text, found[0].Text)
 			assert.Equal(t, 3, found[0].Line)
 		}
 	}
@@ -130,9 +133,9 @@ func TestLinks(t *testing.T) {
 func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 	t.Parallel()
 	_, err := Files(filepath.Join(t.TempDir(), "no.md"))
-	assert.ErrorContains(t, err, "lint: open")
+	assert.ErrorIs(t, err, os.ErrNotExist)
 	_, err = Pages(filepath.Join(t.TempDir(), "no"), nil, nil)
-	assert.ErrorContains(t, err, "lint: open")
+	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
 func TestPages(t *testing.T) {
@@ -169,14 +172,17 @@ func TestPages(t *testing.T) {
 		said = append(said, file+" "+string(f.Rule))
 	}
 	assert.Equal(t, []string{"by-hand.md provenance", "data stale", "data stale"}, said)
-	assert.Contains(t, found[0].Text, filepath.Join(dir, "by-hand.hcl"))
-	assert.Equal(t, "1 run of a commit that this repository does not have: measure again: gone (gone)", found[1].Text)
-	assert.Equal(t, "2 runs of code that more than 100 later commits changed: measure again: old (101), older (102)", found[2].Text)
+	s := golden.Cases(t, "testdata/pages.golden")
+	s.Replace(dir, "FOLDER")
+	for i, name := range []string{"a page without a source", "an unknown commit", "old commits"} {
+		s.Equal(t, name, found[i].Text)
+	}
 	assert.False(t, found[0].Warning())
 	assert.True(t, found[1].Warning())
 
-	_, err = Pages(dir, func(string) (string, error) { return "", errors.New("it is damaged") }, behind)
-	assert.EqualError(t, err, "it is damaged")
+	damaged := errors.New("it is damaged")
+	_, err = Pages(dir, func(string) (string, error) { return "", damaged }, behind)
+	assert.ErrorIs(t, err, damaged)
 }
 
 // A hand-typed figure in a source is found with its line. Code, actions and counts are not figures.
@@ -210,9 +216,9 @@ func TestSources(t *testing.T) {
 		if assert.Len(t, found, 1, text) {
 			assert.Equal(t, 3, found[0].Line)
 			assert.Equal(t, Typed, found[0].Rule)
-			assert.Contains(t, found[0].Text, "\""+typed+"\" is typed by hand: write {{figure \"SCENARIO\" \"METRIC\"}} instead, or `"+typed+"`", text)
+			assert.True(t, strings.HasPrefix(found[0].Text, "\""+typed+"\" "), found[0].Text)
 		}
 	}
 	_, err := Sources(path + "no")
-	assert.ErrorContains(t, err, "lint: open")
+	assert.ErrorIs(t, err, os.ErrNotExist)
 }

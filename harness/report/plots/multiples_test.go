@@ -1,6 +1,7 @@
 package plots_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -19,27 +21,24 @@ func TestMultiplesShareAScale(t *testing.T) {
 	steep := plots.Multiple{Title: "batch (sync)", Values: []string{"1", "64"}, Ratios: []result.Metric{one, {Median: 6, Low: 5, High: 9}}}
 	alone, err := plots.Multiples([]plots.Multiple{flat})
 	require.NoError(t, err)
-	assert.Contains(t, string(alone), ">0.5</text>")
-	assert.Contains(t, string(alone), ">2</text>")
-	assert.NotContains(t, string(alone), ">8</text>")
+	golden.Text(t, "testdata/multiple.svg", string(alone))
 	both, err := plots.Multiples([]plots.Multiple{flat, steep})
 	require.NoError(t, err)
 	assert.Equal(t, 2, strings.Count(string(both), ">8</text>"), "the flat plot has the scale of the steep one")
-	for _, name := range []string{"memory (none)", "batch (sync)", "1GiB", "64"} {
-		assert.Contains(t, string(both), ">"+name+"</text>")
-	}
+	golden.Text(t, "testdata/multiples.svg", string(both))
 	again, err := plots.Multiples([]plots.Multiple{flat, steep})
 	require.NoError(t, err)
 	assert.Equal(t, both, again)
 }
 
 func TestMultiplesThatCannotBeDrawn(t *testing.T) {
+	s := golden.Cases(t, "testdata/multiples.golden")
 	_, err := plots.Multiples(nil)
-	assert.ErrorContains(t, err, "no plots")
+	s.Error(t, "none", err)
 	_, err = plots.Multiples([]plots.Multiple{{Title: "memory", Values: []string{"1"}}})
-	assert.ErrorContains(t, err, "memory has 1 values and 0 ratios")
+	s.Error(t, "a value without a ratio", err)
 	for _, r := range []result.Metric{{}, {Median: 1, Low: 2, High: 3}, {Median: 3, Low: 1, High: 2}, {Median: 1, Low: 1, High: math.Inf(1)}, {Median: 1, Low: math.NaN(), High: 1}} {
 		_, err = plots.Multiples([]plots.Multiple{{Title: "memory", Values: []string{"1"}, Ratios: []result.Metric{r}}})
-		assert.ErrorContains(t, err, "cannot be drawn", r)
+		s.Error(t, fmt.Sprint(r.Median, " in ", r.Low, " to ", r.High), err)
 	}
 }

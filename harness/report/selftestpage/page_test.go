@@ -2,7 +2,6 @@ package selftestpage_test
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report/selftestpage"
 	"github.com/pronybench/prony/harness/result"
@@ -78,16 +78,8 @@ func selfTestFixture() *gate.SelfTest {
 	return t
 }
 
-var update = flag.Bool("update", false, "rewrite the golden page under testdata")
-
 func TestSelfTestPage(t *testing.T) {
-	golden := filepath.Join("testdata", "golden", "selftest.md")
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(selftestpage.Page(selfTestFixture())), 0o600))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), selftestpage.Page(selfTestFixture()))
+	golden.Text(t, "testdata/golden/selftest.md", selftestpage.Page(selfTestFixture()))
 	first, err := selftestpage.Plot(selfTestFixture())
 	require.NoError(t, err)
 	second, err := selftestpage.Plot(selfTestFixture())
@@ -95,9 +87,7 @@ func TestSelfTestPage(t *testing.T) {
 	assert.Equal(t, first, second, "the same self-test has the same plot")
 	few := selfTestFixture()
 	few.Kinds, few.Counters, few.Checks, few.Calibrations = nil, nil, nil, nil
-	page := selftestpage.Page(few)
-	assert.Contains(t, page, "| 10 % loss called in one look | 100 of 100 | - | - | - |")
-	assert.NotContains(t, page, "## Counters")
+	golden.Text(t, "testdata/golden/empty.md", selftestpage.Page(few))
 	_, err = selftestpage.Plot(few)
 	require.Error(t, err)
 	few.Kinds = selfTestFixture().Kinds[2:3]
