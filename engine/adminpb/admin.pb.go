@@ -141,6 +141,8 @@ const (
 	DeathReason_DEATH_REASON_ATTEMPTS DeathReason = 1
 	// The task was not done within its time to live.
 	DeathReason_DEATH_REASON_EXPIRED DeathReason = 2
+	// A worker failed the task permanently.
+	DeathReason_DEATH_REASON_PERMANENT DeathReason = 3
 )
 
 // Enum value maps for DeathReason.
@@ -149,11 +151,13 @@ var (
 		0: "DEATH_REASON_UNSPECIFIED",
 		1: "DEATH_REASON_ATTEMPTS",
 		2: "DEATH_REASON_EXPIRED",
+		3: "DEATH_REASON_PERMANENT",
 	}
 	DeathReason_value = map[string]int32{
 		"DEATH_REASON_UNSPECIFIED": 0,
 		"DEATH_REASON_ATTEMPTS":    1,
 		"DEATH_REASON_EXPIRED":     2,
+		"DEATH_REASON_PERMANENT":   3,
 	}
 )
 
@@ -4570,11 +4574,12 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x01\x12\x19\n" +
-	"\x15OUTCOME_LEASE_EXPIRED\x10\x02*`\n" +
+	"\x15OUTCOME_LEASE_EXPIRED\x10\x02*|\n" +
 	"\vDeathReason\x12\x1c\n" +
 	"\x18DEATH_REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DEATH_REASON_ATTEMPTS\x10\x01\x12\x18\n" +
-	"\x14DEATH_REASON_EXPIRED\x10\x02*R\n" +
+	"\x14DEATH_REASON_EXPIRED\x10\x02\x12\x1a\n" +
+	"\x16DEATH_REASON_PERMANENT\x10\x03*R\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSCOPE_PRODUCE\x10\x01\x12\x0e\n" +

@@ -15,6 +15,7 @@ import (
 func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
 	same := queuepb.Settlement{
 		Action: c.how.action, Result: c.how.result, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs,
+		Permanent: c.how.permanent,
 	}
 	var small [64]byte
 	rest := small[:]
@@ -255,7 +256,7 @@ func (s *settlement) tryUnary(ctx context.Context, tasks []*queuepb.Task) ([]*qu
 	case queuepb.SettleAction_SETTLE_ACTION_FAIL:
 		in := &queuepb.FailRequest{Tenant: tenant}
 		for _, t := range tasks {
-			in.Failures = append(in.Failures, &queuepb.Failure{Id: sendable(t.GetId()), Token: t.GetToken(), Error: s.how.error, DelayMs: s.how.delayMs})
+			in.Failures = append(in.Failures, &queuepb.Failure{Id: sendable(t.GetId()), Token: t.GetToken(), Error: s.how.error, DelayMs: s.how.delayMs, Permanent: s.how.permanent})
 		}
 		return results(api.Fail(ctx, in))
 	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:

@@ -201,6 +201,8 @@ type settling struct {
 	error   string
 	delayMs uint64
 	leaseMs uint64
+
+	permanent bool
 }
 
 func (s *settling) bytes() int { return len(s.error) + len(s.result) }
@@ -234,6 +236,12 @@ func (w *Worker) Fail(ctx context.Context, t *queuepb.Task, reason string, delay
 	return w.settleOne(ctx, t, settling{
 		action: queuepb.SettleAction_SETTLE_ACTION_FAIL, error: sendable(reason), delayMs: uint64(delay.Milliseconds()),
 	})
+}
+
+// FailPermanently settles a task whose work failed and cannot succeed: the task is dead at once,
+// whatever attempts it has left.
+func (w *Worker) FailPermanently(ctx context.Context, t *queuepb.Task, reason string) error {
+	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_FAIL, error: sendable(reason), permanent: true})
 }
 
 // Release returns a task to its queue without using up an attempt. The task is ready again after

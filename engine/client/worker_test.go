@@ -59,12 +59,16 @@ func receive(ctx context.Context, t *testing.T, w *client.Worker) *queuepb.Task 
 func TestWorkerSettlesInEveryWay(t *testing.T) {
 	ctx := bounded(t)
 	c, _ := realServer(t)
-	enqueue(ctx, t, c, 7)
-	w := open(ctx, t, c, 7)
-	tasks := make([]*queuepb.Task, 7)
+	enqueue(ctx, t, c, 8)
+	w := open(ctx, t, c, 8)
+	tasks := make([]*queuepb.Task, 8)
 	for i := range tasks {
 		tasks[i] = receive(ctx, t, w)
 	}
+	require.NoError(t, w.FailPermanently(ctx, tasks[7], "not UTF-8: \xff"))
+	dead := state(ctx, t, c, tasks[7].GetId())
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_DEAD, dead.GetState())
+	assert.Equal(t, "not UTF-8: \uFFFD", dead.GetLastError())
 	require.NoError(t, w.Complete(ctx, tasks[0]))
 	require.ErrorIs(t, w.Complete(ctx, tasks[0]), client.ErrStaleToken)
 	require.NoError(t, w.Fail(ctx, tasks[1], "not UTF-8: \xff", time.Hour))

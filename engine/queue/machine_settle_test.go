@@ -43,6 +43,8 @@ func (m *machine) drawSettlement(t *rapid.T) Settlement {
 		Error:   rapid.SampledFrom([]string{"", "oops", strings.Repeat("oh", 300)}).Draw(t, "error"),
 		DelayMs: rapid.SampledFrom([]uint64{0, 7}).Draw(t, "delay"),
 		LeaseMs: rapid.Uint64Range(1, 80).Draw(t, "lease"),
+
+		Permanent: rapid.IntRange(0, 3).Draw(t, "permanent") == 0,
 	}
 	switch rapid.SampledFrom([]string{"", "", "", "", "", "", "stale", "garbage", "other task"}).Draw(t, "wrong") {
 	case "stale":
@@ -97,6 +99,9 @@ func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error
 			}
 		}
 		task.attemptFailed(m.now+int64(delay), m.now, s.Error, a.has(64+int64(len(s.Error)), held.bytes-trimmed), m.cfg.historyPart)
+		if s.Permanent {
+			task.die(m.now, FailedPermanently)
+		}
 		held.bytes += task.charged() - before
 		m.noteDeath(task)
 	case Release:

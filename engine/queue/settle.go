@@ -21,6 +21,8 @@ type Settlement struct {
 	Error   string // used by Fail
 	DelayMs uint64 // used by Release, and by Fail, where 0 selects the backoff
 	LeaseMs uint64 // used by Extend
+	// Permanent makes Fail move the task to the dead letters, whatever attempts it has left.
+	Permanent bool
 }
 
 // Settle applies settlements of one tenant. It sets out[i] to the outcome of settlements[i]: nil,
@@ -50,7 +52,13 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 			if delay == 0 {
 				delay = s.backoff(ref).waitMs(ref.Ref, ref.Attempt)
 			}
-			s.attemptFailed(b, ref, t.Token, now+int64(delay), Attempt{EndedAtMs: now, Outcome: Failed, Error: t.Error})
+			failed := Attempt{EndedAtMs: now, Outcome: Failed, Error: t.Error}
+			if t.Permanent {
+				s.remember(ref, failed)
+				s.bury(b, ref, t.Token, FailedPermanently)
+				continue
+			}
+			s.attemptFailed(b, ref, t.Token, now+int64(delay), failed)
 		case Release:
 			p := Progress{DueAtMs: now + int64(t.DelayMs), Attempts: ref.Attempt - 1, Token: t.Token}
 			s.giveBack(b, ref, p)
@@ -91,9 +99,14 @@ func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64
 		s.giveBack(b, ref, Progress{DueAtMs: dueMs, Attempts: ref.Attempt, Token: token})
 		return
 	}
+	s.bury(b, ref, token, AttemptsUsedUp)
+}
+
+// bury ends a lease and moves its task to the dead letters. The lease's attempt counts as used.
+func (s *State) bury(b *lease, ref *LeaseRef, token uint64, reason Reason) {
 	given := *ref
 	s.endLease(b, ref)
-	s.die(&given, token, AttemptsUsedUp)
+	s.die(&given, token, reason)
 }
 
 // giveBack ends a lease and returns the task to its lane, or moves it to the dead letters if its

@@ -90,6 +90,7 @@ type Reason uint8
 const (
 	AttemptsUsedUp Reason = iota + 1
 	TimeToLiveOver
+	FailedPermanently
 )
 
 // Dead is the record of a dead task.

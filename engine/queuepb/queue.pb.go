@@ -1394,7 +1394,9 @@ type Settlement struct {
 	// How long the lease lasts from now, with EXTEND.
 	LeaseMs uint64 `protobuf:"varint,6,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
 	// The task's result, with COMPLETE; retained if the task was enqueued with a result retention.
-	Result        []byte `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
+	Result []byte `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
+	// With FAIL: the task is dead at once, whatever attempts it has left.
+	Permanent     bool `protobuf:"varint,8,opt,name=permanent,proto3" json:"permanent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1476,6 +1478,13 @@ func (x *Settlement) GetResult() []byte {
 		return x.Result
 	}
 	return nil
+}
+
+func (x *Settlement) GetPermanent() bool {
+	if x != nil {
+		return x.Permanent
+	}
+	return false
 }
 
 type Completion struct {
@@ -1641,7 +1650,9 @@ type Failure struct {
 	Token uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
 	Error string                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	// 0 means the server's backoff.
-	DelayMs       uint64 `protobuf:"varint,4,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
+	DelayMs uint64 `protobuf:"varint,4,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
+	// The task is dead at once, whatever attempts it has left.
+	Permanent     bool `protobuf:"varint,5,opt,name=permanent,proto3" json:"permanent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1702,6 +1713,13 @@ func (x *Failure) GetDelayMs() uint64 {
 		return x.DelayMs
 	}
 	return 0
+}
+
+func (x *Failure) GetPermanent() bool {
+	if x != nil {
+		return x.Permanent
+	}
+	return false
 }
 
 type FailRequest struct {
@@ -2998,7 +3016,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\vclaim_error\x18\x03 \x01(\v2\x19.prony.queue.v1.ItemErrorR\n" +
 	"claimError\x12#\n" +
 	"\rpaused_queues\x18\x04 \x03(\tR\fpausedQueues\x12\x14\n" +
-	"\x05quota\x18\x05 \x01(\tR\x05quota\"\xcc\x01\n" +
+	"\x05quota\x18\x05 \x01(\tR\x05quota\"\xea\x01\n" +
 	"\n" +
 	"Settlement\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -3007,7 +3025,8 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x19\n" +
 	"\bdelay_ms\x18\x05 \x01(\x04R\adelayMs\x12\x19\n" +
 	"\blease_ms\x18\x06 \x01(\x04R\aleaseMs\x12\x16\n" +
-	"\x06result\x18\a \x01(\fR\x06result\"J\n" +
+	"\x06result\x18\a \x01(\fR\x06result\x12\x1c\n" +
+	"\tpermanent\x18\b \x01(\bR\tpermanent\"J\n" +
 	"\n" +
 	"Completion\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -3017,12 +3036,13 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12<\n" +
 	"\vcompletions\x18\x02 \x03(\v2\x1a.prony.queue.v1.CompletionR\vcompletions\"J\n" +
 	"\x10CompleteResponse\x126\n" +
-	"\aresults\x18\x01 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"`\n" +
+	"\aresults\x18\x01 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"~\n" +
 	"\aFailure\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12\x19\n" +
-	"\bdelay_ms\x18\x04 \x01(\x04R\adelayMs\"Z\n" +
+	"\bdelay_ms\x18\x04 \x01(\x04R\adelayMs\x12\x1c\n" +
+	"\tpermanent\x18\x05 \x01(\bR\tpermanent\"Z\n" +
 	"\vFailRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x123\n" +
 	"\bfailures\x18\x02 \x03(\v2\x17.prony.queue.v1.FailureR\bfailures\"F\n" +

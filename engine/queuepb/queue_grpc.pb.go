@@ -53,7 +53,7 @@ type QueueServiceClient interface {
 	// Complete settles leases whose work succeeded: the tasks leave the queue.
 	Complete(ctx context.Context, in *CompleteRequest, opts ...grpc.CallOption) (*CompleteResponse, error)
 	// Fail settles leases whose work failed: each task is retried later, or is dead if it has used up
-	// its attempts.
+	// its attempts or the failure is permanent.
 	Fail(ctx context.Context, in *FailRequest, opts ...grpc.CallOption) (*FailResponse, error)
 	// Extend sets a new expiry for leases. Their tokens stay valid.
 	Extend(ctx context.Context, in *ExtendRequest, opts ...grpc.CallOption) (*ExtendResponse, error)
@@ -211,7 +211,7 @@ type QueueServiceServer interface {
 	// Complete settles leases whose work succeeded: the tasks leave the queue.
 	Complete(context.Context, *CompleteRequest) (*CompleteResponse, error)
 	// Fail settles leases whose work failed: each task is retried later, or is dead if it has used up
-	// its attempts.
+	// its attempts or the failure is permanent.
 	Fail(context.Context, *FailRequest) (*FailResponse, error)
 	// Extend sets a new expiry for leases. Their tokens stay valid.
 	Extend(context.Context, *ExtendRequest) (*ExtendResponse, error)

@@ -613,6 +613,16 @@ func (m *Settlement) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.Permanent {
+		i--
+		if m.Permanent {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x40
+	}
 	if len(m.Result) > 0 {
 		i -= len(m.Result)
 		copy(dAtA[i:], m.Result)
@@ -1513,6 +1523,9 @@ func (m *Settlement) SizeVT() (n int) {
 	l = len(m.Result)
 	if l > 0 {
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.Permanent {
+		n += 2
 	}
 	n += len(m.unknownFields)
 	return n

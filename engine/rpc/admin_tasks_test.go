@@ -154,6 +154,21 @@ func TestDeadTasksTellTheirHistory(t *testing.T) {
 	expired := s.enqueue(&queuepb.NewTask{Queue: "q", TtlMs: 1, DelayMs: 10})[0]
 	require.Eventually(t, func() bool { return s.look(expired).GetState() == stateDead }, patience, time.Millisecond)
 
+	s.enqueue(&queuepb.NewTask{Queue: "hopeless", MaxAttempts: 9})
+	hopeless := s.claim("hopeless")
+	failed, err := s.Fail(s.ctx, &queuepb.FailRequest{Failures: []*queuepb.Failure{
+		{Id: hopeless.GetId(), Token: hopeless.GetToken(), Error: "no such account", DelayMs: 1, Permanent: true},
+	}})
+	require.NoError(t, err)
+	require.Nil(t, failed.GetResults()[0].GetError())
+	given, err := admin.ListDead(s.ctx, &adminpb.ListDeadRequest{Queue: "hopeless", Filter: &adminpb.DeadFilter{Reason: adminpb.DeathReason_DEATH_REASON_PERMANENT}})
+	require.NoError(t, err)
+	require.Len(t, given.GetTasks(), 1)
+	assert.Equal(t, adminpb.DeathReason_DEATH_REASON_PERMANENT, given.GetTasks()[0].GetReason())
+	assert.EqualValues(t, 1, given.GetTasks()[0].GetTask().GetAttempt())
+	require.Len(t, given.GetTasks()[0].GetAttempts(), 1)
+	assert.Equal(t, "no such account", given.GetTasks()[0].GetAttempts()[0].GetError())
+
 	all := s.listDead(admin, nil)
 	require.Len(t, all, 2)
 	slices.SortFunc(all, func(a, b *adminpb.DeadTask) int { return int(a.GetReason()) - int(b.GetReason()) })

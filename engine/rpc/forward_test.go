@@ -89,7 +89,7 @@ func TestCallsGoToTheLeader(t *testing.T) {
 			requireItemError(t, completed.GetResults()[1].GetError(), codeInvalid, "id")
 			assert.EqualValues(t, 1, completed.GetResults()[1].GetError().GetIndex())
 			results["complete"] = completed.GetResults()[:1]
-			failed, err := n.queues().Fail(c.as("t0"), &queuepb.FailRequest{Failures: []*queuepb.Failure{{Id: tasks[1].GetId(), Token: tasks[1].GetToken(), Error: "x"}}})
+			failed, err := n.queues().Fail(c.as("t0"), &queuepb.FailRequest{Failures: []*queuepb.Failure{{Id: tasks[1].GetId(), Token: tasks[1].GetToken(), Error: "x", Permanent: true}}})
 			require.NoError(t, err)
 			results["fail"] = failed.GetResults()
 			extended, err := n.queues().Extend(c.as("t0"), &queuepb.ExtendRequest{Extensions: []*queuepb.Extension{{Id: tasks[2].GetId(), Token: tasks[2].GetToken(), LeaseMs: 60_000}}})
@@ -114,6 +114,9 @@ func TestCallsGoToTheLeader(t *testing.T) {
 				assert.EqualValues(t, 9, c.all[1].forwarded.Load(), "each once")
 			}
 			assert.Zero(t, c.all[2].forwarded.Load())
+			dead, err := n.queues().GetTask(c.as("t0"), &queuepb.GetTaskRequest{Id: tasks[1].GetId()})
+			require.NoError(t, err)
+			assert.Equal(t, queuepb.TaskState_TASK_STATE_DEAD, dead.GetTask().GetState())
 		})
 	}
 }

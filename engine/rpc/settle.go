@@ -37,12 +37,12 @@ func completeRequest(tenant string, ts []queue.Settlement) *queuepb.CompleteRequ
 func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.FailResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "failures", in.GetFailures(),
 		func(m *queuepb.Failure, t *queue.Settlement) error {
-			t.Action, t.Error, t.DelayMs = queue.Fail, m.GetError(), m.GetDelayMs()
+			t.Action, t.Error, t.DelayMs, t.Permanent = queue.Fail, m.GetError(), m.GetDelayMs(), m.GetPermanent()
 			return nil
 		},
 		queuepb.QueueServiceClient.Fail, func(tenant string, ts []queue.Settlement) *queuepb.FailRequest {
 			return &queuepb.FailRequest{Tenant: tenant, Failures: messages(ts, func(id string, t *queue.Settlement) *queuepb.Failure {
-				return &queuepb.Failure{Id: id, Token: t.Token, Error: t.Error, DelayMs: t.DelayMs}
+				return &queuepb.Failure{Id: id, Token: t.Token, Error: t.Error, DelayMs: t.DelayMs, Permanent: t.Permanent}
 			})}
 		})
 	return &queuepb.FailResponse{Results: results}, err
@@ -176,7 +176,7 @@ func streamSettlement(m *queuepb.Settlement, t *queue.Settlement) error {
 	case queuepb.SettleAction_SETTLE_ACTION_COMPLETE:
 		t.Action, t.Result = queue.Complete, m.GetResult()
 	case queuepb.SettleAction_SETTLE_ACTION_FAIL:
-		t.Action, t.Error, t.DelayMs = queue.Fail, m.GetError(), m.GetDelayMs()
+		t.Action, t.Error, t.DelayMs, t.Permanent = queue.Fail, m.GetError(), m.GetDelayMs(), m.GetPermanent()
 	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
 		t.Action, t.DelayMs = queue.Release, m.GetDelayMs()
 	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:

@@ -157,9 +157,9 @@ func TestWorkLeasesForAsLongAsItSays(t *testing.T) {
 
 func TestWorkSettlesEachItemAlone(t *testing.T) {
 	s := serve(t, nil)
-	s.enqueue(newTasks("q", 5)...)
-	w := s.work(5, "q")
-	tasks := w.take(5)
+	s.enqueue(newTasks("q", 6)...)
+	w := s.work(6, "q")
+	tasks := w.take(6)
 	settle := func(t *queuepb.Task, action queuepb.SettleAction) *queuepb.Settlement {
 		return &queuepb.Settlement{Id: t.GetId(), Token: t.GetToken(), Action: action}
 	}
@@ -169,6 +169,8 @@ func TestWorkSettlesEachItemAlone(t *testing.T) {
 	failed.Error, failed.DelayMs = "why", 3600_000
 	extended := settle(tasks[3], queuepb.SettleAction_SETTLE_ACTION_EXTEND)
 	extended.LeaseMs = 7200_000
+	permanent := settle(tasks[5], queuepb.SettleAction_SETTLE_ACTION_FAIL)
+	permanent.Permanent = true
 	long := settle(tasks[4], queuepb.SettleAction_SETTLE_ACTION_FAIL)
 	long.Error = strings.Repeat("e", 4<<10+1)
 	w.send(&queuepb.WorkRequest{Frame: 77, Settlements: []*queuepb.Settlement{
@@ -179,6 +181,7 @@ func TestWorkSettlesEachItemAlone(t *testing.T) {
 		{Id: otherShardID, Token: 1, Action: 1},
 		long,
 		settle(tasks[4], queuepb.SettleAction_SETTLE_ACTION_EXTEND),
+		permanent,
 	}})
 	a := w.answer()
 	assert.EqualValues(t, 77, a.GetFrame())
@@ -193,6 +196,7 @@ func TestWorkSettlesEachItemAlone(t *testing.T) {
 	_, err := s.GetTask(s.ctx, &queuepb.GetTaskRequest{Id: tasks[0].GetId()})
 	requireCode(t, codes.NotFound, err)
 	assert.Equal(t, "why", s.look(tasks[1].GetId()).GetLastError())
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_DEAD, s.look(tasks[5].GetId()).GetState())
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_READY, s.look(tasks[2].GetId()).GetState())
 	assert.Greater(t, s.look(tasks[3].GetId()).GetLeaseExpiresAtMs(), tasks[3].GetLeaseExpiresAtMs()+3600_000)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, s.look(tasks[4].GetId()).GetState(), "refused, so still leased")

@@ -31,6 +31,8 @@ func fill(m protoreflect.Message) {
 				return protoreflect.ValueOfUint64(n)
 			case protoreflect.Int64Kind:
 				return protoreflect.ValueOfInt64(-int64(n))
+			case protoreflect.BoolKind:
+				return protoreflect.ValueOfBool(true)
 			case protoreflect.EnumKind:
 				return protoreflect.ValueOfEnum(2)
 			default:

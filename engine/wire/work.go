@@ -99,6 +99,8 @@ func decodeSettlement(b []byte, m *queuepb.Settlement) (ok bool) {
 			m.LeaseMs = v
 		case 7<<3 | bytesType:
 			m.Result = b[next-int(v) : next : next]
+		case 8<<3 | integerType:
+			m.Permanent = v != 0
 		default:
 			ok = false
 		}

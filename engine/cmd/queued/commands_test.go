@@ -66,6 +66,12 @@ func TestATaskFromEnqueueToComplete(t *testing.T) {
 	s.json(&c, "claim", "--queue", "mail", "--wait", "30s")
 	require.Len(t, c.Tasks, 1)
 	assert.Equal(t, 2, c.Tasks[0].Attempt)
+	s.run("fail", id, c.Tasks[0].Token, "--permanent", "--delay", "1s").fails(exitUsage, "queued: ")
+	hopeless := strings.TrimSpace(s.ok("enqueue", "--queue", "closed", "hello"))
+	var d claimed
+	s.json(&d, "claim", "--queue", "closed")
+	assert.Equal(t, hopeless+"  failed\n", s.ok("fail", hopeless, d.Tasks[0].Token, "--permanent"))
+	assert.Contains(t, s.ok("dead", "list", "--queue", "closed", "--reason", "permanent"), hopeless)
 	assert.Equal(t, id+"  completed\n", s.ok("complete", id, c.Tasks[0].Token))
 	r := s.run("task", id, "--output", "json")
 	r.fails(exitUsage)

@@ -35,9 +35,9 @@ type deadFlags struct {
 func (f *deadFlags) define(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.queue, "queue", "", "queue of the dead letters")
-	wordFlag(flags, &f.reason, "reason", []string{"attempts", "expired"},
-		[]adminpb.DeathReason{adminpb.DeathReason_DEATH_REASON_ATTEMPTS, adminpb.DeathReason_DEATH_REASON_EXPIRED},
-		"attempts: only those that used up their attempts; expired: only those whose time to live ended")
+	wordFlag(flags, &f.reason, "reason", []string{"attempts", "expired", "permanent"},
+		[]adminpb.DeathReason{adminpb.DeathReason_DEATH_REASON_ATTEMPTS, adminpb.DeathReason_DEATH_REASON_EXPIRED, adminpb.DeathReason_DEATH_REASON_PERMANENT},
+		"attempts: only those that used up their attempts; expired: only those whose time to live ended; permanent: only those that a worker failed permanently")
 	flags.StringVar(&f.contains, "error-contains", "", "only those whose last error contains this text")
 	flags.StringVar(&f.kind, "kind", "", "only those whose header kind has this value")
 	flags.Var(timeValue{&f.from}, "died-from", "only those that died at this time or later")

@@ -148,20 +148,30 @@ task or its queue has a result retention.`,
 func (a taskCommands) fail() *cobra.Command {
 	var text string
 	var delay time.Duration
+	var permanent bool
 	c := &cobra.Command{
 		Use:   "fail",
 		Short: "Settle leased tasks whose work failed",
 		Long: `Settles leased tasks whose work failed: they are retried after a backoff, or after --delay, until their
-attempts are used up. Then they are dead letters: see 'queued dead'.`,
+attempts are used up. Then they are dead letters: see 'queued dead'. With --permanent they are dead letters
+immediately.`,
 		Example: `  queued fail 0000000000000000000000g1 4096 --error 'no such mailbox'
-  queued fail 0000000000000000000000g1 4096 --delay 10m`,
+  queued fail 0000000000000000000000g1 4096 --delay 10m
+  queued fail 0000000000000000000000g1 4096 --permanent --error 'the account is closed'`,
 	}
 	c.Flags().StringVar(&text, "error", "", "the error text; stored with the task")
 	durationFlag(c.Flags(), &delay, "delay", "delay before the next attempt; default: the task's backoff")
-	return a.settle(c, "failed", nil, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
+	c.Flags().BoolVar(&permanent, "permanent", false, "make the tasks dead letters at once, whatever attempts they have left")
+	check := func(int) error {
+		if permanent && delay > 0 {
+			return usageError{errors.New("--delay and --permanent are both given: pass one of them")}
+		}
+		return nil
+	}
+	return a.settle(c, "failed", check, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
 		r := &queuepb.FailRequest{Tenant: tenant}
 		for _, l := range leases {
-			r.Failures = append(r.Failures, &queuepb.Failure{Id: l.id, Token: l.token, Error: text, DelayMs: ms(delay)})
+			r.Failures = append(r.Failures, &queuepb.Failure{Id: l.id, Token: l.token, Error: text, DelayMs: ms(delay), Permanent: permanent})
 		}
 		out, err := api.Fail(ctx, r)
 		return out.GetResults(), err

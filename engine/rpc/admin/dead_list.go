@@ -68,6 +68,8 @@ func (a *Service) listDeadHere(ctx context.Context, l shard.List, in *adminpb.Li
 var reasons = map[queue.Reason]adminpb.DeathReason{
 	queue.AttemptsUsedUp: adminpb.DeathReason_DEATH_REASON_ATTEMPTS,
 	queue.TimeToLiveOver: adminpb.DeathReason_DEATH_REASON_EXPIRED,
+
+	queue.FailedPermanently: adminpb.DeathReason_DEATH_REASON_PERMANENT,
 }
 
 // outcomes maps outcomes of attempts to the constants of the schema.
@@ -101,8 +103,8 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 	from, before := f.GetDiedFromMs(), f.GetDiedBeforeMs()
 	var bad *queue.FieldError
 	switch {
-	case f.GetReason() < 0 || f.GetReason() > adminpb.DeathReason_DEATH_REASON_EXPIRED:
-		bad = &queue.FieldError{Field: "filter.reason", Problem: fmt.Sprintf("must be DEATH_REASON_ATTEMPTS or DEATH_REASON_EXPIRED, not %d", f.GetReason())}
+	case f.GetReason() < 0 || f.GetReason() > adminpb.DeathReason_DEATH_REASON_PERMANENT:
+		bad = &queue.FieldError{Field: "filter.reason", Problem: fmt.Sprintf("must be DEATH_REASON_ATTEMPTS, DEATH_REASON_EXPIRED or DEATH_REASON_PERMANENT, not %d", f.GetReason())}
 	case len(f.GetErrorContains()) > a.limits.ErrorBytesMax:
 		bad = &queue.FieldError{Field: "filter.error_contains", Problem: fmt.Sprintf("has %d bytes: use at most %d, the maximum of an error text", len(f.GetErrorContains()), a.limits.ErrorBytesMax)}
 	case from < 0:
