@@ -28,9 +28,9 @@ func enqueue(t *testing.T, s *queuedtest.Server, tasks ...client.Task) []string 
 	return ids
 }
 
-func claim(t *testing.T, s *queuedtest.Server, queue string) []*queuepb.Task {
+func claim(t *testing.T, s *queuedtest.Server) []*queuepb.Task {
 	t.Helper()
-	out, err := s.Client.API().Claim(t.Context(), &queuepb.ClaimRequest{Queues: []string{queue}, MaxTasks: 10, LeaseMs: 30_000})
+	out, err := s.Client.API().Claim(t.Context(), &queuepb.ClaimRequest{Queues: []string{"mail"}, MaxTasks: 10, LeaseMs: 30_000})
 	require.NoError(t, err)
 	return out.GetTasks()
 }
@@ -40,7 +40,7 @@ func TestTheTestSeesWhatWasEnqueued(t *testing.T) {
 	assert.Empty(t, s.Tasks("mail"))
 	ids := enqueue(t, s, client.Task{Queue: "mail", Payload: []byte("a"), Delay: time.Hour}, client.Task{Queue: "mail", Payload: []byte("b")},
 		client.Task{Queue: "mail", Payload: []byte("c"), Priority: 9})
-	claimed := claim(t, s, "mail")
+	claimed := claim(t, s)
 	require.Len(t, claimed, 2)
 	assert.Equal(t, "c", string(claimed[0].GetPayload()))
 	tasks := s.Tasks("mail")
@@ -68,17 +68,17 @@ func TestTheTestMovesTheClock(t *testing.T) {
 	enqueue(t, s, client.Task{Queue: "mail", Delay: time.Hour, Backoff: client.Backoff{Initial: time.Millisecond, Max: time.Millisecond}})
 	before := s.Now()
 	s.Advance(59 * time.Minute)
-	assert.Empty(t, claim(t, s, "mail"))
+	assert.Empty(t, claim(t, s))
 	s.Advance(time.Minute)
 	assert.GreaterOrEqual(t, s.Now().Sub(before), time.Hour)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_READY, s.Tasks("mail")[0].GetState())
-	require.Len(t, claim(t, s, "mail"), 1)
+	require.Len(t, claim(t, s), 1)
 	s.Advance(29 * time.Second)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, s.Tasks("mail")[0].GetState())
 	s.Advance(2 * time.Second)
 	assert.NotEqual(t, queuepb.TaskState_TASK_STATE_LEASED, s.Tasks("mail")[0].GetState())
 	s.Advance(time.Second)
-	require.Len(t, claim(t, s, "mail"), 1)
+	require.Len(t, claim(t, s), 1)
 }
 
 // A worker that waits for a task receives it when the clock has moved.

@@ -1,0 +1,72 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+const (
+	// extendMax limits the number of concurrent extensions of a worker. The session sends the
+	// extensions that wait together.
+	extendMax = 64
+	// leaseMin is the minimum duration of an extension.
+	leaseMin = time.Second
+)
+
+// keepLease extends the lease of the task at each third of its duration, until ctx ends. If the
+// lease is lost, it ends the handler's context. All times are those of the monotonic clock, and the
+// lease counts from the moment before the call, so the worker ends the context before the server
+// ends the lease.
+func (a *attempt) keepLease(ctx context.Context) {
+	lease, ok := a.session.LeaseLeft(a.task)
+	if !ok {
+		a.end(ErrLeaseLost)
+		return
+	}
+	ends := time.Now().Add(lease)
+	lease = max(lease, leaseMin)
+	timer := time.NewTimer(time.Until(ends) / 3)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		began := time.Now()
+		err := a.extend(ctx, lease, ends)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			ends = began.Add(lease)
+			timer.Reset(time.Until(began.Add(lease / 3)))
+		case errors.Is(err, ErrCancelled):
+			a.end(ErrCancelled)
+			return
+		case errors.Is(err, client.ErrStaleToken) || errors.Is(err, client.ErrNotFound) || !time.Now().Before(ends):
+			a.end(ErrLeaseLost)
+			return
+		default:
+			a.warn("extend a lease", err, about(a.task)...)
+			timer.Reset(min(lease/10, time.Until(ends)))
+		}
+	}
+}
+
+// extend extends the lease by one call, which ends at the latest when the lease does.
+func (a *attempt) extend(ctx context.Context, lease time.Duration, ends time.Time) error {
+	ctx, cancel := context.WithDeadline(ctx, ends)
+	defer cancel()
+	select {
+	case a.extending <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-a.extending }()
+	return a.settle(ctx, a.task, &queuepb.Settlement{Action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, LeaseMs: uint64(lease.Milliseconds())})
+}
