@@ -54,6 +54,7 @@ var Uses = map[string]Use{
 	"engine/client.(*routing).round":                  {Locks: []string{"client.routing.mu"}},
 	"engine/client.(*slots).admit":                    {Locks: []string{"client.leaseSet.mu"}},
 	"engine/client.(*slots).arrived":                  {Locks: []string{"client.leaseSet.mu"}},
+	"engine/client.(*slots).cancelled":                {Locks: []string{"client.leaseSet.mu"}},
 	"engine/client.(*slots).extendAll":                {Locks: []string{"client.leaseSet.mu"}},
 	"engine/client.(*slots).freeAll":                  {Locks: []string{"client.leaseSet.mu"}},
 	"engine/client.(*slots).leave":                    {Locks: []string{"client.leaseSet.mu"}},
