@@ -365,7 +365,7 @@ func TestBadAdminCalls(t *testing.T) {
 	}
 	// Filters.
 	for field, filter := range map[string]*adminpb.DeadFilter{
-		"filter.reason":          {Reason: 3},
+		"filter.reason":          {Reason: 4},
 		"filter.reason negative": {Reason: -1},
 		"filter.error_contains":  {ErrorContains: strings.Repeat("e", 4<<10+1)},
 		"filter.died_from_ms":    {DiedFromMs: -1},
