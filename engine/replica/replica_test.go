@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -196,9 +197,16 @@ func TestALeadGoesToTheMemberThatIsNamed(t *testing.T) {
 	}
 	defer cancel()
 	for _, to := range []string{"n1", "n2", "n3", "n1", "n2", "n3"} {
-		leader := g.leader()
-		g.caughtUp(g.members[to], leader)
-		require.NoError(t, leader.Transfer(to))
+		for ends := time.Now().Add(patience); ; {
+			leader := g.leader()
+			g.caughtUp(g.members[to], leader)
+			err := leader.Transfer(to)
+			if err == nil {
+				break
+			}
+			require.ErrorIs(t, err, raft.ErrNotLeader, "a busy host caused an election")
+			require.True(t, time.Now().Before(ends), "no leader hands over")
+		}
 		require.Same(t, g.members[to], g.leader(to))
 	}
 	cancel()

@@ -41,6 +41,7 @@ func startServerWith(t testing.TB, config node.Config) *server {
 		config.DataDir = t.TempDir()
 	}
 	config.Admin, config.Durability, config.Auth, config.Log = "127.0.0.1:0", storage.None, true, slog.New(slog.DiscardHandler)
+	config.DiskLow = storage.SpaceMark{Set: true} // tests do not depend on the free space of the disk
 	n, err := node.Open(config)
 	require.NoError(t, err)
 	secret, err := os.ReadFile(n.TokenFile())

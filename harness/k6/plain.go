@@ -10,7 +10,7 @@ import (
 
 // plain converts a message to a JavaScript object. It has every field by its JSON name, including
 // empty ones but not absent messages. Integers are numbers, enum values are words such as 'ready',
-// and bytes are an ArrayBuffer.
+// bytes are an ArrayBuffer, and a map is an object.
 func (i *instance) plain(m protoreflect.Message) *sobek.Object {
 	o, fields := i.vu.Runtime().NewObject(), m.Descriptor().Fields()
 	for n := range fields.Len() {
@@ -33,6 +33,13 @@ func plains[M proto.Message](i *instance, of []M) *sobek.Object {
 }
 
 func (i *instance) fieldValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
+	if f.IsMap() {
+		o := i.vu.Runtime().NewObject()
+		for k, of := range v.Map().Range {
+			i.set(o, k.String(), i.single(f.MapValue(), of))
+		}
+		return o
+	}
 	if !f.IsList() {
 		return i.single(f, v)
 	}

@@ -27,7 +27,7 @@ func TestWordsAreCompletedWithoutAServer(t *testing.T) {
 	for line, want := range map[string]string{
 		"tasks list --queue q --state ":   "ready delayed leased dead",
 		"queues configure q --placement ": "spread ordered",
-		"dead list --reason ":             "attempts expired",
+		"dead list --reason ":             "attempts expired permanent",
 		"tenants tokens create --scope ":  "produce work admin",
 		"status --output ":                "table json",
 		"serve --durability ":             "sync interval none",
