@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/client"
-
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/clienttls"
 )
 
@@ -24,5 +24,5 @@ func TestConnectionsPollWhereTheTargetSaysSo(t *testing.T) {
 	assert.Empty(t, options(t, Target{}))
 	assert.Contains(t, options(t, Target{Idempotent: true}), client.WithIdempotency())
 	_, err := Target{CA: clienttls.Made("nothing")}.Dial()
-	assert.Error(t, err)
+	golden.Cases(t, "testdata/dial.golden").Error(t, "no certificate", err)
 }

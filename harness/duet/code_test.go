@@ -66,9 +66,10 @@ func TestProgramCodeThatCannotBeRead(t *testing.T) {
 	h := newFakeHost()
 	h.uncoded = errors.New("permission denied")
 	c := h.conductor(t, Options{Generations: 2})
-	measured(t, c)
+	text := measured(t, c)
 	assert.Equal(t, result.Pass, c.duet.Generations[1].Verdict)
 	assert.Equal(t, []string{"how the kernel maps the program code of both sides could not be read"}, c.duet.Warnings)
+	assert.Contains(t, text, "generation 2: permission denied")
 }
 
 // inPageCache brings a program into the page cache: by one write, which some kernels cache in large

@@ -110,13 +110,14 @@ func TestUnfitHost(t *testing.T) {
 	h := newFakeHost()
 	h.signals.ForeignCPUPercent = new(62.0)
 	c := h.conductor(t, Options{Generations: 2})
-	measured(t, c)
+	text := measured(t, c)
 	for _, g := range c.duet.Generations {
 		assert.Equal(t, result.Invalid, g.Verdict)
 		assert.Equal(t, []string{"processes that are not of this run used 62 % of all CPUs' time; up to 30 % is sound (validity.foreign_cpu_percent_max)"}, g.Reasons)
 		assert.Empty(t, g.Sides[Base].Faults, "no side is at fault")
 		assert.Equal(t, 62.0, *g.Signals.ForeignCPUPercent)
 	}
+	assert.Contains(t, text, "generation 2: invalid: processes that are not of this run used 62 %")
 }
 
 // A side whose load fails has a fault in that generation, and the next generation is measured.
@@ -238,6 +239,7 @@ func TestInterruptedDuet(t *testing.T) {
 	}
 	err := c.measure(ctx)
 	require.ErrorIs(t, err, context.Canceled)
+	assert.ErrorContains(t, err, "interrupted in generation 3")
 	assert.Len(t, c.duet.Generations, 2)
 	for _, p := range h.parties {
 		assert.Equal(t, 1, p.stops)
@@ -255,10 +257,12 @@ func TestSliceThatStalls(t *testing.T) {
 		return 0
 	}
 	c := h.conductor(t, Options{Generations: 2})
-	measured(t, c)
+	text := measured(t, c)
 	g := c.duet.Generations[0]
 	require.Len(t, g.Marks, 1)
 	assert.Regexp(t, `^slice [12], of change: 1000 cycles in 1310\.0 ms, expected 131000 at the median rate; CPU time in the slice: its servers 20\.0 ms, its generator 15\.0 ms, the other side's servers 1\.0 ms$`, g.Marks[0])
+	assert.Contains(t, text, "    1 disturbance, which the page lists\n")
+	assert.NotContains(t, text, g.Marks[0], "the terminal shows only the number of marks")
 	assert.Equal(t, result.Pass, g.Verdict)
 	assert.Empty(t, c.duet.Generations[1].Marks)
 	h = newFakeHost()
@@ -272,6 +276,7 @@ func TestSliceThatStalls(t *testing.T) {
 	measured(t, c)
 	marks := c.duet.Generations[0].Marks
 	require.Len(t, marks, marksMax+1)
+	assert.Equal(t, "further slices stalled as well", marks[marksMax])
 }
 
 // A single generation that hung does not shorten the rest of a look.

@@ -50,4 +50,9 @@ func TestFits(t *testing.T) {
 		}
 		assert.Error(t, err)
 	}
+	s = fakeScenario()
+	s.Topology.Nodes = 1 << 20
+	assert.ErrorContains(t, Fits(s), "MiB of memory, and the host has")
+	_, _, err := Measure(t.Context(), s, [2]Side{}, Options{Within: time.Second})
+	assert.ErrorContains(t, err, "MiB of memory, and the host has")
 }

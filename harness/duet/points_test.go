@@ -30,7 +30,7 @@ func TestGenerationMeasuresAllPoints(t *testing.T) {
 	h.ended = func(_, side int, of *finished) { of.rssMB += float64(10 * (side + 1)) }
 	c := h.conductor(t, Options{Generations: 8})
 	c.scenario = sweptScenario("a", "b", "c")
-	measured(t, c)
+	text := measured(t, c)
 	require.Len(t, c.duet.Generations, 8)
 	orders := map[string]bool{}
 	for _, g := range c.duet.Generations {
@@ -58,6 +58,9 @@ func TestGenerationMeasuresAllPoints(t *testing.T) {
 		require.NotNil(t, g.Signals)
 	}
 	assert.Greater(t, len(orders), 1, "the order of the points is drawn")
+	assert.Contains(t, text, "generation 1, ")
+	assert.Contains(t, text, "3 points: change to base: rate 1.000")
+	assert.Contains(t, text, " left")
 }
 
 // A side that fails at one point fails the generation and is named.

@@ -18,9 +18,11 @@ func TestProfiledGenerations(t *testing.T) {
 	h := newFakeHost()
 	c := h.conductor(t, Options{Generations: 3})
 	c.scenario.Captures, c.scenario.ProfiledRounds = []scenario.Capture{{Kind: "cpu"}}, 2
-	measured(t, c)
+	text := measured(t, c)
 	require.Len(t, c.duet.Generations, 3)
+	assert.Contains(t, text, "generation 5 (profiled)")
 	assert.Equal(t, []string{"base: no block profile", "change: no block profile"}, c.duet.Warnings)
+	assert.Contains(t, text, "fake: 2 profiled generations of some 4 s each, in 2m0s at most")
 	// The fake does 100,000/s.
 	cycles := uint64(closedLength / (2 * sliceLength) * sliceLength * 100_000 / time.Second)
 	assert.InDelta(t, 2*(closedLength+2*warmupPairs*sliceLength).Seconds(), c.duet.ProfiledS, 1e-9)
@@ -118,6 +120,7 @@ func TestProfiledGenerationOnABusyHost(t *testing.T) {
 	measured(t, c)
 	assert.Equal(t, 5, begun)
 	require.Len(t, c.duet.Warnings, 3)
+	assert.Contains(t, c.duet.Warnings[0], "profiled generation 3: processes that are not of this run used 60")
 	arm, err := result.ReadArm("base", c.folder.File("base"))
 	require.NoError(t, err)
 	var numbers []int

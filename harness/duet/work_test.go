@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
@@ -30,7 +31,7 @@ func TestHeapTotalsAreThoseOfTheRuntime(t *testing.T) {
 	assert.GreaterOrEqual(t, size, float64(before.TotalAlloc))
 	assert.LessOrEqual(t, size, float64(after.TotalAlloc))
 	_, _, err = heapTotals([]byte("# Mallocs = 12\n"))
-	require.Error(t, err)
+	golden.Cases(t, "testdata/heaptotals.golden").Error(t, "one total", err)
 }
 
 // Allocations of a reading do not count, and neither do those of an idle server or counts from
@@ -86,7 +87,7 @@ func TestWhatOneSideDoesNotCountIsLeftOut(t *testing.T) {
 
 	w = joinWork([2]workCounts{{cycles: 9}, {cycles: 10}})
 	assert.Zero(t, w.Cycles)
-	assert.NotEmpty(t, w.Warnings)
+	golden.Cases(t, "testdata/joined.golden").Equal(t, "other cycles", w.Warnings[0])
 }
 
 // A counter has the two values, one per side, that differ least, even if they are of different

@@ -198,6 +198,6 @@ func TestGeneratorEndsWithItsInput(t *testing.T) {
 	t.Run("with a line that is too long", func(t *testing.T) {
 		s := serve(t)
 		go func() { _, _ = io.WriteString(s.in, strings.Repeat(" ", dialogue.LineBytesMax+1)) }()
-		assert.Error(t, <-s.ended)
+		golden.Cases(t, "testdata/longline.golden").Error(t, "a long line", <-s.ended)
 	})
 }

@@ -104,8 +104,9 @@ func TestNoopLoadThatCannotBeOpened(t *testing.T) {
 		"refused":        {Target: Target{Address: refused}, Connections: 1, InFlight: 1},
 	} {
 		s := serve(t)
-		texts.Equal(t, name, s.do("noop_open", spec).Error)
-		assert.Error(t, <-s.ended)
+		text := s.do("noop_open", spec).Error
+		texts.Equal(t, name, text)
+		assert.EqualError(t, <-s.ended, text)
 	}
 	s := serve(t)
 	texts.Equal(t, "no load", s.do("noop_slice", noopArguments{Length: 1}).Error)
@@ -126,7 +127,7 @@ func TestNoopLoadWhoseServerFails(t *testing.T) {
 	_, err = s.noopSlice(t.Context(), noopArguments{Length: time.Minute})
 	require.ErrorContains(t, err, "the server stops")
 	_, err = s.noopSlice(t.Context(), noopArguments{Length: 2 * time.Minute})
-	require.Error(t, err)
+	golden.Cases(t, "testdata/noopslices.golden").Error(t, "a long slice", err)
 	require.NoError(t, s.close())
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/scenario"
@@ -30,6 +31,7 @@ func started(t *testing.T, spec Spec) (p *Process, log string, err error) {
 }
 
 func TestProcessMeasuresSlices(t *testing.T) {
+	texts := golden.Cases(t, "testdata/slices.golden")
 	spec := specOf("null")
 	spec.Workload.Procs = 3
 	p, log, err := started(t, spec)
@@ -51,7 +53,7 @@ func TestProcessMeasuresSlices(t *testing.T) {
 		require.NoError(t, p.OpenSlice(t.Context(), i, 2000, 20*time.Millisecond))
 	}
 	_, err = p.Slice(t.Context(), 0)
-	assert.Error(t, err)
+	texts.Error(t, "an empty slice", err)
 	r, err := p.Finish(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, r.Open)
@@ -60,7 +62,7 @@ func TestProcessMeasuresSlices(t *testing.T) {
 	assert.Zero(t, r.Ledger.Lost+r.Ledger.Duplicated+r.Ledger.Corrupted+r.Ledger.Unknown)
 	assert.Equal(t, r.Ledger.Enqueued, r.Ledger.Completed)
 	_, err = p.Slice(t.Context(), time.Millisecond)
-	assert.Error(t, err)
+	texts.Error(t, "an ended process", err)
 }
 
 // The profiles are those of the generator's process, not of this process.
@@ -84,20 +86,24 @@ func TestProcessIsProfiled(t *testing.T) {
 	}
 	assert.Contains(t, of, "github.com/pronybench/prony/harness/load.(*Slices).work")
 	_, err = p.Profile(t.Context(), profile.Request{Do: "dump"})
-	assert.Error(t, err)
+	golden.Cases(t, "testdata/profiles.golden").Error(t, "an unknown request", err)
 	_, err = p.Finish(t.Context())
 	require.NoError(t, err)
 }
 
 func TestProcessThatCannotStart(t *testing.T) {
+	texts := golden.Cases(t, "testdata/starts.golden")
 	_, _, err := started(t, specOf("k6"))
-	assert.Error(t, err)
+	texts.Error(t, "a driver", err)
 	_, log, err := started(t, specOf("dies"))
 	assert.ErrorContains(t, err, "generator: open: the process ended early: exit status 3\n  log: "+log)
+	assert.ErrorContains(t, err, "out of memory")
 	_, err = Start(t.Context(), Command{Binary: filepath.Join(t.TempDir(), "none"), LogPath: filepath.Join(t.TempDir(), "log")}, specOf("null"))
 	assert.ErrorIs(t, err, os.ErrNotExist)
-	_, err = Start(t.Context(), Command{Binary: "generator", LogPath: t.TempDir()}, specOf("null"))
-	assert.Error(t, err)
+	folder := t.TempDir()
+	texts.Replace(folder, "FOLDER")
+	_, err = Start(t.Context(), Command{Binary: "generator", LogPath: folder}, specOf("null"))
+	texts.Error(t, "a log that is a folder", err)
 }
 
 func TestProcessThatIsKilledInASlice(t *testing.T) {
@@ -105,7 +111,7 @@ func TestProcessThatIsKilledInASlice(t *testing.T) {
 	require.NoError(t, err)
 	go func() { assert.NoError(t, p.Kill()) }()
 	_, err = p.Slice(t.Context(), time.Minute)
-	require.Error(t, err)
+	require.ErrorContains(t, err, "generator: slice: ")
 	_, again := p.Slice(t.Context(), time.Minute)
 	assert.Equal(t, err, again, "no further command is sent")
 	_, err = p.Finish(t.Context())

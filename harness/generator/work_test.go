@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/observe"
@@ -83,5 +84,5 @@ func TestFixedWorkCountsTheSameEachTime(t *testing.T) {
 
 func TestFixedWorkNeedsCycles(t *testing.T) {
 	_, err := (&session{}).work(t.Context(), WorkSpec{Seed: 1})
-	assert.Error(t, err)
+	golden.Cases(t, "testdata/fixedwork.golden").Error(t, "no cycles", err)
 }

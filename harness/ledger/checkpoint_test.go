@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -82,6 +83,7 @@ func TestWhatACheckpointProves(t *testing.T) {
 
 // Restore refuses a checkpoint with a damaged byte, or one that is cut.
 func TestDamagedCheckpoints(t *testing.T) {
+	s := golden.Cases(t, "testdata/damaged.golden")
 	var journal bytes.Buffer
 	l := newLedger(2)
 	require.NoError(t, l.Journal(&journal))
@@ -101,6 +103,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 	_, err := Restore(bytes.NewReader(append(bytes.Clone(whole), 0)))
 	require.ErrorIs(t, err, ErrCheckpoint)
+	s.Error(t, "excess bytes", err)
 
 	// All records before the end of a cut journal are used.
 	for at := range journal.Bytes() {
@@ -110,10 +113,10 @@ func TestDamagedCheckpoints(t *testing.T) {
 	damaged := bytes.Clone(journal.Bytes())
 	damaged[len(damaged)-1] ^= 1
 	_, err = Restore(bytes.NewReader(whole), bytes.NewReader(damaged))
-	require.Error(t, err)
+	s.Error(t, "a damaged journal", err)
 	other := New(testRound+1, 2, nil)
 	_, err = Restore(bytes.NewReader(checkpointOf(t, other)), bytes.NewReader(journal.Bytes()))
-	require.Error(t, err)
+	s.Error(t, "another round", err)
 }
 
 // failing is a writer whose nth write, and all later ones, fail.
@@ -127,14 +130,15 @@ func (f *failing) Write(b []byte) (int, error) {
 }
 
 func TestAJournalThatFailsIsTold(t *testing.T) {
+	s := golden.Cases(t, "testdata/fulldisk.golden")
 	l := newLedger(1)
-	require.Error(t, l.Journal(&failing{}))
+	s.Error(t, "begin", l.Journal(&failing{}))
 	require.NoError(t, l.Journal(&failing{n: 1}))
 	l.Sent(0, 1)
 	require.NoError(t, l.Checkpoint(io.Discard))
 	l.Completing(task(0, 0))
-	require.Error(t, l.Checkpoint(io.Discard))
-	require.Error(t, newLedger(1).Checkpoint(&failing{}))
+	s.Error(t, "a failed journal", l.Checkpoint(io.Discard))
+	s.Error(t, "a checkpoint", newLedger(1).Checkpoint(&failing{}))
 }
 
 // A checkpoint takes a few bytes for a run of tasks in the same state, and none for settled tasks.
@@ -181,6 +185,7 @@ func TestTasksBeyondTheCheckpointAreBounded(t *testing.T) {
 	r.Completed(task(1, beyondMax-1000))
 	balance := r.Balance()
 	assert.EqualValues(t, 1, balance.Corrupted)
+	golden.Cases(t, "testdata/beyond.golden").Equal(t, "many tasks", balance.Samples[0])
 	r.Completed(task(1, 5))
 	assert.EqualValues(t, 1, r.Balance().Corrupted)
 }

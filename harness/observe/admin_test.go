@@ -73,15 +73,19 @@ plain 42
 }
 
 func TestScrapeFailures(t *testing.T) {
-	_, err := Scrape(t.Context(), admin(t, "/metrics", "tasks{ 3\n"))
-	require.Error(t, err)
-	_, err = Scrape(t.Context(), admin(t, "/elsewhere", ""))
-	require.ErrorContains(t, err, "404")
-	_, err = Scrape(t.Context(), admin(t, "/metrics", "# "+strings.Repeat("x", scrapeBytesMax)))
-	require.Error(t, err)
+	s := golden.Cases(t, "testdata/scrapes.golden")
+	for name, of := range map[string]adminhttp.Client{
+		"a broken line": admin(t, "/metrics", "tasks{ 3\n"),
+		"no page":       admin(t, "/elsewhere", ""),
+		"a large page":  admin(t, "/metrics", "# "+strings.Repeat("x", scrapeBytesMax)),
+	} {
+		s.Replace(of.Address, "ADDRESS")
+		_, err := Scrape(t.Context(), of)
+		s.Error(t, name, err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Scrape(ctx, admin(t, "/metrics", ""))
+	_, err := Scrape(ctx, admin(t, "/metrics", ""))
 	require.ErrorIs(t, err, context.Canceled)
 }
 

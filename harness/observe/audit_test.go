@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestCountsSince(t *testing.T) {
@@ -15,5 +17,5 @@ func TestCountsSince(t *testing.T) {
 	assert.Equal(t, Counts{Enqueued: 5, Completed: 3, Ready: 1, Leased: 1, Stored: 2}, added)
 	assert.EqualValues(t, 2, now.Deliverable())
 	_, err = before.Since(now)
-	require.Error(t, err)
+	golden.Cases(t, "testdata/counts.golden").Error(t, "fewer", err)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 var inf = math.Inf(1)
@@ -40,6 +42,7 @@ s_count{stage="b",shard="0"} 4
 }
 
 func TestBuckets(t *testing.T) {
+	s := golden.Cases(t, "testdata/buckets.golden")
 	b := Buckets{{1, 2}, {2, 0}, {4, 6}, {inf, 2}}
 	assert.EqualValues(t, 10, b.Total())
 	assert.InDelta(t, 0.5, b.Quantile(0.1), 1e-12, "the first of two values up to 1")
@@ -55,9 +58,9 @@ func TestBuckets(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Buckets{{1, 1}, {2, 0}, {4, 0}, {inf, 2}}, grown)
 	_, err = b.Since(Buckets{{1, 3}})
-	require.Error(t, err)
+	s.Error(t, "fewer values", err)
 	_, err = b.Since(Buckets{{3, 1}})
-	require.Error(t, err)
+	s.Error(t, "a lost bucket", err)
 }
 
 func TestBucketsProperties(t *testing.T) {

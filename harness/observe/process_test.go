@@ -2,15 +2,19 @@ package observe
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 type child struct {
@@ -101,14 +105,16 @@ func TestProcessOfAnEndedChildIsAnError(t *testing.T) {
 	c := startChild(t)
 	pid := c.cmd.Process.Pid
 	c.end(t)
+	s := golden.Cases(t, "testdata/ended.golden")
+	s.Replace(strconv.Itoa(pid), "PID")
 	_, err := ProcessCPU(pid)
-	require.Error(t, err)
+	s.Error(t, "CPU time", err)
 	_, err = PeakRSS(pid)
-	require.Error(t, err)
-	require.Error(t, ResetPeak(pid))
+	s.Error(t, "peak memory", err)
+	s.Error(t, "reset of the peak", ResetPeak(pid))
 	for _, pid := range []int{0, -1} {
 		_, err = ProcessCPU(pid)
-		require.Error(t, err)
+		s.Error(t, fmt.Sprint("CPU time of ", pid), err)
 	}
 }
 
@@ -133,7 +139,7 @@ func TestCPUMicrosecondsPerCycle(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 25, perCycle, 1e-9)
 	_, err = spent.CPUMicrosecondsPer(0)
-	require.Error(t, err)
+	golden.Cases(t, "testdata/percycle.golden").Error(t, "no cycle", err)
 }
 
 func TestRSS(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -43,13 +44,15 @@ func TestAServerWithoutARecordOfStalls(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r) }))
 	defer server.Close()
 	admin := adminhttp.Client{Address: strings.TrimPrefix(server.URL, "http://")}
+	texts := golden.Cases(t, "testdata/stalls.golden")
+	texts.Replace(admin.Address, "ADDRESS")
 	s, err := ReadStalls(t.Context(), admin)
 	require.NoError(t, err)
 	assert.Nil(t, s)
 	answer = func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) }
 	_, err = ReadStalls(t.Context(), admin)
-	assert.Error(t, err)
+	texts.Error(t, "forbidden", err)
 	answer = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("no")) }
 	_, err = ReadStalls(t.Context(), admin)
-	assert.Error(t, err)
+	texts.Error(t, "no JSON", err)
 }

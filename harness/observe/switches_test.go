@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestSleepsAreVoluntarySwitchesOfTheThreadsThatSlept(t *testing.T) {
@@ -27,7 +29,7 @@ func TestSleepsAreVoluntarySwitchesOfTheThreadsThatSlept(t *testing.T) {
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, after.Voluntary, before.Voluntary+10)
 	_, err = ContextSwitches(-1)
-	require.Error(t, err)
+	golden.Cases(t, "testdata/switches.golden").Error(t, "no process", err)
 }
 
 func TestIdlePercent(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -64,13 +65,15 @@ func TestPairUp(t *testing.T) {
 }
 
 func TestPairUpRefuses(t *testing.T) {
+	s := golden.Cases(t, "testdata/pairs.golden")
 	two := []PerRound{numbered(1, cpuRound(1, 1)), numbered(2, cpuRound(1, 1))}
 	_, err := PairUp(two, two[:1])
 	require.ErrorIs(t, err, ErrTooFewRounds)
+	s.Error(t, "one pair", err)
 	idle := []PerRound{two[0], numbered(2, PerRound{})}
 	_, err = PairUp(two, idle)
 	require.ErrorIs(t, err, ErrTooFewRounds, "a round without cycles is not paired")
 	broken := numbered(2, PerRound{Cycles: 1, Profiles: map[string]*profile.Profile{"cpu": build(delayTypes())}})
 	_, err = PairUp(two, []PerRound{two[0], broken})
-	require.Error(t, err)
+	s.Error(t, "another type", err)
 }

@@ -105,7 +105,7 @@ func TestSubtractOfEmptyProfiles(t *testing.T) {
 func TestSubtractNeedsTheValue(t *testing.T) {
 	p := build(delayTypes())
 	_, err := subtract(p, p, Span{}, kindOf(t, "allocs"))
-	require.Error(t, err)
+	golden.Cases(t, "testdata/subtract.golden").Error(t, "no values", err)
 }
 
 func pack(t *testing.T, data []byte) []byte {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -84,12 +85,14 @@ func TestDiffThatThereIsNot(t *testing.T) {
 	assert.Empty(t, deltas, "a kind that a round lacks is not compared")
 	broken := []PerRound{cpuRound(1, 1), {Cycles: 1, Profiles: map[string]*profile.Profile{"cpu": build(delayTypes())}}}
 	_, err = Diff(two, broken)
-	require.Error(t, err)
+	golden.Cases(t, "testdata/diff.golden").Error(t, "no values", err)
 }
 
 // Merge sums the profiles of rounds and nodes, and Rounds reads them round by round.
 func TestMergeAndRounds(t *testing.T) {
 	runDir := t.TempDir()
+	s := golden.Cases(t, "testdata/merge.golden")
+	s.Replace(runDir, "RUN")
 	var captured []Captured
 	r := &result.Result{}
 	for i, hot := range []int64{10, 20, 40} {
@@ -135,12 +138,12 @@ func TestMergeAndRounds(t *testing.T) {
 	assert.Len(t, rounds, 2, "an invalid round is ignored")
 	require.NoError(t, os.Remove(filepath.Join(runDir, Source{Round: 5, Point: 1, Node: "n1"}.Dir(), "cpu.pb.gz")))
 	_, err = Rounds(runDir, r, 1)
-	require.Error(t, err)
+	s.Error(t, "a missing profile", err)
 	_, _, err = Merge(filepath.Join(runDir, "nowhere"), nil)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(runDir, captured[0].Dir(), "cpu.pb.gz"), []byte("nonsense"), 0o600))
 	_, _, err = Merge(runDir, captured)
-	require.Error(t, err)
+	s.Error(t, "a broken profile", err)
 }
 
 // A run of an earlier version has one profiled round without a separate folder.

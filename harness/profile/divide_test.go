@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestAreasDivideTheCPUTime(t *testing.T) {
@@ -28,5 +30,5 @@ func TestAreasDivideTheCPUTime(t *testing.T) {
 	assert.Equal(t, map[string]float64{"wait": 40e7, "": 110e7}, ns)
 
 	_, _, err = (&Session{}).Areas(areas)
-	assert.Error(t, err)
+	golden.Cases(t, "testdata/divide.golden").Error(t, "no CPU profile", err)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestRecorder(t *testing.T) {
@@ -28,7 +30,9 @@ func TestRecorder(t *testing.T) {
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	assert.Equal(t, "go 1.26 trace", string(text))
-	require.Error(t, r.Take(t.Context(), filepath.Join(name, "x")))
+	s := golden.Cases(t, "testdata/take.golden")
+	s.Replace(name, "FILE")
+	s.Error(t, "no folder", r.Take(t.Context(), filepath.Join(name, "x")))
 
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -39,13 +43,15 @@ func TestRecorder(t *testing.T) {
 
 func TestRecorderThatAnswersErrors(t *testing.T) {
 	p := newProcess(t)
+	s := golden.Cases(t, "testdata/recorder.golden")
+	s.Replace(p.admin.Address, "ADDRESS")
 	_, err := StartRecorder(t.Context(), p.admin, 5)
-	require.ErrorContains(t, err, "404")
+	s.Error(t, "start", err)
 	for _, path := range []string{"snapshot", "stop"} {
 		p.answer("/debug/trace/"+path, refuse)
 	}
 	r := &Recorder{p.admin}
-	require.Error(t, r.Take(t.Context(), "x"))
-	require.Error(t, r.Stop(t.Context()))
+	s.Error(t, "take", r.Take(t.Context(), "x"))
+	s.Error(t, "stop", r.Stop(t.Context()))
 	assert.NoFileExists(t, "x")
 }

@@ -325,39 +325,45 @@ func TestNoCapturesAskNothing(t *testing.T) {
 
 func TestStartFailsWhenRatesCannotBeSet(t *testing.T) {
 	p := newProcess(t)
+	texts := golden.Cases(t, "testdata/rates.golden")
+	texts.Replace(p.admin.Address, "ADDRESS")
 	p.answer("/debug/rates", refuse)
 	_, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture}, marks())
-	require.ErrorContains(t, err, "out of order")
+	texts.Error(t, "refused", err)
 	assert.False(t, p.askedFor("/debug/pprof/mutex"))
 
 	for _, body := range []string{`{"mutex":5,"block":0}`, `{"block":0}`} {
 		p.answer("/debug/rates", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) })
 		_, err = Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture}, marks())
-		require.Error(t, err, body)
+		texts.Error(t, body, err)
 	}
 }
 
 func TestStartThatFailsSwitchesRatesOff(t *testing.T) {
 	p := newProcess(t)
+	texts := golden.Cases(t, "testdata/starts.golden")
+	texts.Replace(p.admin.Address, "ADDRESS")
 	p.answer("/debug/pprof/block", refuse)
 	_, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture, blockCapture}, marks())
-	require.Error(t, err)
+	texts.Error(t, "no snapshot", err)
 	assert.Zero(t, p.rate("mutex"))
 	assert.Zero(t, p.rate("block"))
 }
 
 func TestStopThatFailsSwitchesRatesOff(t *testing.T) {
 	p := newProcess(t)
+	texts := golden.Cases(t, "testdata/stops.golden")
+	texts.Replace(p.admin.Address, "ADDRESS")
 	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture, blockCapture}, marks())
 	require.NoError(t, err)
 	p.answer("/debug/pprof/mutex", refuse)
 	err = s.Stop(t.Context())
-	require.Error(t, err)
+	texts.Error(t, "no snapshot", err)
 	assert.Equal(t, err, s.Stop(t.Context()), "the same error again")
 	assert.Zero(t, p.rate("mutex"))
 	assert.Zero(t, p.rate("block"))
 	_, err = s.Write(t.TempDir(), "profiles")
-	require.Error(t, err)
+	texts.Error(t, "not stopped", err)
 }
 
 func TestStopWithCancelledContextGivesUpAtOnceAndSwitchesRatesOff(t *testing.T) {
@@ -384,6 +390,7 @@ func TestCPUProfileThatFailsIsReported(t *testing.T) {
 			err = s.Stop(t.Context())
 			pprof.StopCPUProfile()
 		}
+		require.ErrorContains(t, err, "CPU profile")
 		require.ErrorContains(t, err, "out of order")
 	}
 }
@@ -398,6 +405,7 @@ func TestServerWithoutCPUProfiles(t *testing.T) {
 	require.NoError(t, s.StartCPU(t.Context()))
 	require.NoError(t, s.Stop(t.Context()))
 	require.Len(t, s.Warnings(), 1)
+	golden.Cases(t, "testdata/nocpu.golden").Equal(t, "warning", s.Warnings()[0])
 	profiles, err := s.Write(t.TempDir(), "profiles")
 	require.NoError(t, err)
 	require.Len(t, profiles, 1)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -47,10 +48,12 @@ func TestASteadySoakPasses(t *testing.T) {
 	sameJSON(t, soak, stored)
 	page, err := os.ReadFile(filepath.Join(b.Folder, PageFile))
 	require.NoError(t, err)
-	assert.NotEmpty(t, page)
+	assert.Contains(t, string(page), "finished")
 
 	_, err = Run(t.Context(), newBench(t, b.Folder, 120).Options)
-	require.Error(t, err)
+	texts := golden.Cases(t, "testdata/finished.golden")
+	texts.Replace(b.Folder, "FOLDER")
+	texts.Error(t, "a finished soak", err)
 }
 
 func sameJSON(t *testing.T, want, got any) {
@@ -158,12 +161,13 @@ func TestASoakWithFaultsInEveryWindowHasNoDrift(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, result.Pass, soak.Verdict)
 	assert.Empty(t, soak.Drifts)
-	assert.NotEmpty(t, soak.Warnings)
+	golden.Cases(t, "testdata/nodrift.golden").Equal(t, "warnings", strings.Join(soak.Warnings, "\n"))
 }
 
 // A single task at fault makes the soak incorrect, however many windows follow.
 func TestATaskAtFaultMakesASoakIncorrect(t *testing.T) {
 	t.Parallel()
+	texts := golden.Cases(t, "testdata/incorrect.golden")
 	b := newBench(t, t.TempDir(), 70).changing(func(number int, w *Window) {
 		if number == 3 {
 			w.Round.Verdict, w.Round.Reasons = result.Incorrect, []string{"1 task is lost"}
@@ -173,7 +177,9 @@ func TestATaskAtFaultMakesASoakIncorrect(t *testing.T) {
 	soak, err := Run(t.Context(), b.Options)
 	require.NoError(t, err)
 	assert.Equal(t, result.Incorrect, soak.Verdict)
+	texts.Equal(t, "reason", soak.Reasons[0])
 	require.Len(t, soak.Events, 1)
+	texts.Equal(t, "event", soak.Events[0].Text)
 	assert.Equal(t, []string{"task 12 of producer 3: lost"}, soak.Totals.Ledger.Samples)
 	outcome := result.NewSoakOutcome(soak, b.Folder)
 	assert.NotContains(t, outcome.Metrics, result.CyclesPerS, "figures are not published if the account does not balance")
@@ -190,6 +196,7 @@ func TestAHostThatIsNotFitMakesASoakInvalid(t *testing.T) {
 	soak, err := Run(t.Context(), b.Options)
 	require.NoError(t, err)
 	assert.Equal(t, result.Invalid, soak.Verdict)
+	golden.Cases(t, "testdata/unfit.golden").Equal(t, "reason", soak.Reasons[0])
 }
 
 func TestAShortSoakIsInconclusive(t *testing.T) {
@@ -197,6 +204,7 @@ func TestAShortSoakIsInconclusive(t *testing.T) {
 	soak, err := Run(t.Context(), newBench(t, t.TempDir(), 10).Options)
 	require.NoError(t, err)
 	assert.Equal(t, result.Inconclusive, soak.Verdict)
+	golden.Cases(t, "testdata/short.golden").Equal(t, "reason", soak.Reasons[0])
 	assert.InDelta(t, 600, soak.Drifts[0].NeedsS, 1e-6)
 }
 
@@ -255,6 +263,7 @@ func TestAnInterruptedWindowIsRecovered(t *testing.T) {
 	assert.Equal(t, 1, soak.Totals.Cut)
 	assert.EqualValues(t, 1, soak.Totals.Ledger.InDoubt)
 	require.Len(t, soak.Events, 1)
+	golden.Cases(t, "testdata/recovered.golden").Equal(t, "event", soak.Events[0].Text)
 }
 
 // Servers that never stay up end the soak with an error.
@@ -262,6 +271,6 @@ func TestServersThatDoNotStayUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, t.TempDir(), 100).changing(func(_ int, w *Window) { w.Cut, w.Events = true, []string{"server ended by itself"} })
 	_, err := Run(t.Context(), b.Options)
-	require.Error(t, err)
+	golden.Cases(t, "testdata/notup.golden").Error(t, "cut windows", err)
 	assert.True(t, b.stand.kept)
 }

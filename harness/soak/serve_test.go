@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -70,6 +72,7 @@ func TestServe(t *testing.T) {
 	require.NoError(t, server.Close())
 
 	assert.Contains(t, pages, `<meta http-equiv="refresh" content="10">`)
+	assert.Contains(t, pages, "Measured 10m50s of 11m40s")
 	assert.Contains(t, pages, "a &lt;b&gt;bold&lt;/b&gt; thing", "foreign texts are escaped")
 	assert.Equal(t, len(scenario.SoakFigures), strings.Count(pages, "<polyline"))
 	assert.NotContains(t, pages, "http://", "the page is self-contained")
@@ -110,6 +113,7 @@ func TestPageIsWellFormed(t *testing.T) {
 
 func TestListenAddress(t *testing.T) {
 	t.Parallel()
+	texts := golden.Cases(t, "testdata/listen.golden")
 	for text, want := range map[string]string{
 		"9100": "127.0.0.1:9100", "0": "127.0.0.1:0", "127.0.0.1:0": "127.0.0.1:0", "0.0.0.0:9100": "0.0.0.0:9100", "[::1]:80": "[::1]:80",
 	} {
@@ -119,6 +123,6 @@ func TestListenAddress(t *testing.T) {
 	}
 	for _, text := range []string{"", ":9100", "localhost", "70000", "127.0.0.1:70000", "-1"} {
 		_, err := ListenAddress(text)
-		require.Error(t, err, text)
+		texts.Error(t, strconv.Quote(text), err)
 	}
 }

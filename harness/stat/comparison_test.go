@@ -1,6 +1,7 @@
 package stat_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -42,6 +44,7 @@ func TestMannWhitneyIsSymmetric(t *testing.T) {
 }
 
 func TestTestsRefuse(t *testing.T) {
+	s := golden.Cases(t, "testdata/comparisons.golden")
 	for _, bad := range [][]float64{nil, {math.NaN()}, {1, math.Inf(1)}} {
 		_, err := stat.MannWhitney(bad, []float64{1}, 0.05)
 		require.Error(t, err)
@@ -61,12 +64,12 @@ func TestTestsRefuse(t *testing.T) {
 	_, err := stat.SignedRank(make([]float64, stat.PairsMax+1), 0.05)
 	require.Error(t, err)
 	_, err = stat.LogRatios([]float64{1, 2}, []float64{1})
-	require.Error(t, err)
+	s.Error(t, "no pairs", err)
 	_, err = stat.LogRatios([]float64{1})
 	require.Error(t, err)
 	for _, none := range []float64{0, -1} {
 		_, err = stat.LogRatios([]float64{1}, []float64{none})
-		require.Error(t, err)
+		s.Error(t, fmt.Sprint("a value of ", none), err)
 		_, err = stat.UnpairedRatio([]float64{none}, []float64{1}, 10)
 		require.Error(t, err)
 	}

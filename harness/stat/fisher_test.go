@@ -1,16 +1,19 @@
 package stat_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/stat"
 )
 
 func TestFisherGreater(t *testing.T) {
+	s := golden.Cases(t, "testdata/fisher.golden")
 	for _, c := range []struct {
 		marked, n, othersMarked, others int
 		want                            float64
@@ -28,7 +31,7 @@ func TestFisherGreater(t *testing.T) {
 	}
 	for _, bad := range [][4]int{{-1, 1, 0, 1}, {2, 1, 0, 1}, {0, 1, 2, 1}, {0, 1, -1, 1}} {
 		_, err := stat.FisherGreater(bad[0], bad[1], bad[2], bad[3])
-		require.Error(t, err)
+		s.Error(t, fmt.Sprint(bad), err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -158,7 +159,7 @@ func TestPercentileRatioRefuses(t *testing.T) {
 		require.Error(t, err)
 	}
 	_, err := stat.PercentileRatio(sound, 50, true, 10, []*hdrhistogram.Histogram{histogram(t, 5), histogram(t, 6)})
-	require.Error(t, err)
+	golden.Cases(t, "testdata/percentileratio.golden").Error(t, "no pairs", err)
 	_, err = stat.PercentileRatio(sound, 50, true, 10)
 	require.Error(t, err)
 }
@@ -196,7 +197,7 @@ func TestDetectable(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 0.037, d, 0.001)
 	_, err = stat.Detectable(5, 0.04, 0.05)
-	require.Error(t, err)
+	golden.Cases(t, "testdata/detectable.golden").Error(t, "few pairs", err)
 	assert.Equal(t, 6, stat.MinPairs(0.05))
 	assert.Equal(t, 8, stat.MinPairs(0.01))
 	for _, bad := range []float64{math.NaN(), -1, math.Inf(1)} {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -75,7 +76,7 @@ func TestSummariseRefuses(t *testing.T) {
 	_, err := stat.Summarise(nil)
 	require.ErrorIs(t, err, stat.ErrNoValues)
 	_, err = stat.Summarise([]float64{4, math.NaN()})
-	assert.Error(t, err)
+	golden.Cases(t, "testdata/summaries.golden").Error(t, "not a number", err)
 }
 
 func TestSummariseProperties(t *testing.T) {

@@ -146,6 +146,7 @@ func TestTasksComeOutAsTheyWentIn(t *testing.T) {
 
 // Arguments and outcomes of a driver are the same on both sides.
 func TestOutcomesAndArguments(t *testing.T) {
+	texts := golden.Cases(t, "testdata/handles.golden")
 	long := strings.Repeat("é", reasonBytesMax)
 	all := []error{nil, errors.New("full"), fmt.Errorf("%w: reset", driver.ErrUnknown), fmt.Errorf("%w: expired", driver.ErrLeaseOver), errors.New(long)}
 	var opened []string
@@ -197,7 +198,10 @@ func TestOutcomesAndArguments(t *testing.T) {
 	outcomes := make([]error, len(all))
 	require.NoError(t, p.Enqueue(t.Context(), sent, outcomes))
 	check(outcomes)
-	for _, do := range []func(context.Context, []driver.Delivery, []error) error{w.Complete, w.(driver.Failer).Fail} {
+	for _, of := range []struct {
+		name string
+		do   func(context.Context, []driver.Delivery, []error) error
+	}{{"complete", w.Complete}, {"fail", w.(driver.Failer).Fail}} {
 		into := make([]driver.Delivery, 7)
 		n, err := w.Claim(t.Context(), into)
 		require.NoError(t, err)
@@ -205,11 +209,12 @@ func TestOutcomesAndArguments(t *testing.T) {
 		for i := range n {
 			assert.Equal(t, driver.Delivery{Tenant: "t0", Queue: "q" + fmt.Sprint(i), Payload: []byte{byte(i)}, Handle: into[i].Handle, Attempt: uint32(i)}, into[i])
 		}
-		require.NoError(t, do(t.Context(), into[:n], outcomes))
+		require.NoError(t, of.do(t.Context(), into[:n], outcomes))
 		check(outcomes)
-		require.Error(t, do(t.Context(), into[:1], outcomes[:1]), "a handle is good for one call")
+		// A handle is good for one call.
+		texts.Error(t, of.name+" again", of.do(t.Context(), into[:1], outcomes[:1]))
 	}
-	require.Error(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: "x"}}, outcomes[:1]))
+	texts.Error(t, "another driver's task", w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: "x"}}, outcomes[:1]))
 }
 
 func TestCallsThatFail(t *testing.T) {
@@ -433,8 +438,8 @@ func TestAnswersThatBreakTheProtocol(t *testing.T) {
 			first := <-enqueued
 			texts.Error(t, name, first)
 			_, err := c.Producer(t.Context(), "t0")
-			require.Error(t, err, "no further call is made")
-			require.Error(t, c.Close())
+			require.EqualError(t, err, first.Error(), "no further call is made")
+			require.EqualError(t, c.Close(), "close the connection: "+first.Error())
 		})
 	}
 	t.Run("answers twice", func(t *testing.T) {
@@ -479,8 +484,9 @@ func TestCallsThatBreakTheProtocol(t *testing.T) {
 			r.write(frame)
 			f := r.read()
 			assert.Equal(t, kindClosed, f.kind)
-			texts.Equal(t, name, string(f.body.text("a reason")))
-			require.Error(t, <-served)
+			reason := string(f.body.text("a reason"))
+			texts.Equal(t, name, reason)
+			require.ErrorContains(t, <-served, reason)
 		})
 	}
 }

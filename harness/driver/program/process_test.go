@@ -22,6 +22,7 @@ import (
 )
 
 func TestALaunchFromBeginToEnd(t *testing.T) {
+	texts := golden.Cases(t, "testdata/stopped.golden")
 	p, l, s := launch(t, "")
 	targets, err := p.Targets(t.Context())
 	require.NoError(t, err)
@@ -41,9 +42,9 @@ func TestALaunchFromBeginToEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Stop(t.Context()))
 	assert.FileExists(t, filepath.Join(s.Folder, "stopped"))
-	require.Error(t, l.Stop(t.Context()))
+	texts.Error(t, "stop again", l.Stop(t.Context()))
 	_, err = l.Dial(t.Context())
-	require.Error(t, err)
+	texts.Error(t, "dial", err)
 	require.NoError(t, p.Close(t.Context()))
 	assert.FileExists(t, filepath.Join(other.Folder, "stopped"))
 	assert.NoDirExists(t, p.sockets)
@@ -109,6 +110,7 @@ func TestWhatCannotBeLaunched(t *testing.T) {
 
 func TestAProgramThatBreaksTheRules(t *testing.T) {
 	_, err := program(t, "dies")
+	require.ErrorContains(t, err, "hello: ")
 	require.ErrorContains(t, err, "the process ended early: exit status 3")
 	require.ErrorContains(t, err, "no such library")
 
@@ -129,8 +131,8 @@ func TestAProgramThatBreaksTheRules(t *testing.T) {
 	p, err := conn.Producer(t.Context(), "t0")
 	require.NoError(t, err)
 	err = p.Enqueue(t.Context(), []driver.Task{{Tenant: "t0", Queue: "q0"}}, make([]error, 1))
-	require.Error(t, err)
-	require.Error(t, conn.Close())
+	require.ErrorContains(t, err, "the program closed the connection without a reason; its process is ")
+	require.ErrorContains(t, conn.Close(), "without a reason")
 }
 
 // A program stops its servers when the Prony process that started it has ended.

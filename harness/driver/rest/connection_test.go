@@ -101,6 +101,7 @@ func TestAContextEndsARequest(t *testing.T) {
 		}()
 		_, err = c.do(ctx, base, request{method: http.MethodPost, path: "/wait"})
 		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorContains(t, err, "POST "+base+"/wait: ")
 	}
 	assert.EqualValues(t, 3, connections.Load())
 	ended, cancel := context.WithCancel(t.Context())

@@ -5,12 +5,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/driver"
 )
 
@@ -22,6 +24,7 @@ func TestARead(t *testing.T) {
 		_, _ = io.WriteString(w, answer)
 	}))
 	defer h.Close()
+	texts := golden.Cases(t, "testdata/reads.golden")
 	r, err := DialReader(driver.Target{HTTP: strings.TrimPrefix(h.URL, "http://"), Token: "secret"})
 	require.NoError(t, err)
 	found, err := r.Read(t.Context(), "t 1", "abc")
@@ -34,7 +37,7 @@ func TestARead(t *testing.T) {
 	for status, want := range map[int]error{404: driver.ErrNotFound, 403: driver.ErrDenied, 429: driver.ErrFull, 500: nil} {
 		code = status
 		_, err := r.Read(t.Context(), "t1", "abc")
-		require.Error(t, err)
+		texts.Error(t, strconv.Itoa(status), err)
 		for _, mark := range []error{driver.ErrNotFound, driver.ErrDenied, driver.ErrFull} {
 			if want != nil && errors.Is(mark, want) {
 				assert.ErrorIs(t, err, mark)
@@ -45,6 +48,6 @@ func TestARead(t *testing.T) {
 	}
 	code, answer = 200, "what"
 	_, err = r.Read(t.Context(), "t1", "abc")
-	require.Error(t, err)
+	texts.Error(t, "no JSON", err)
 	require.NoError(t, r.Close())
 }

@@ -112,6 +112,7 @@ func TestACycle(t *testing.T) {
 
 	require.NoError(t, w.Complete(t.Context(), into[:2], outcomes))
 	require.NoError(t, outcomes[0])
+	golden.Cases(t, "testdata/cycle.golden").Error(t, "a stale token", outcomes[1])
 	require.ErrorIs(t, outcomes[1], driver.ErrLeaseOver)
 
 	require.Len(t, s.calls, 4)
@@ -250,7 +251,7 @@ func TestAnswerIsBounded(t *testing.T) {
 	}}
 	p, err := s.dial(t, "").Producer(t.Context(), "t0")
 	require.NoError(t, err)
-	require.Error(t, p.Enqueue(t.Context(), make([]driver.Task, 1), make([]error, 1)))
+	golden.Cases(t, "testdata/bounded.golden").Error(t, "a long answer", p.Enqueue(t.Context(), make([]driver.Task, 1), make([]error, 1)))
 }
 
 func TestAWaitingClaimIsCancelled(t *testing.T) {
@@ -275,7 +276,7 @@ func TestAWaitingClaimIsCancelled(t *testing.T) {
 
 func TestAServerWithoutREST(t *testing.T) {
 	_, err := Dial(driver.Target{Address: "127.0.0.1:1"}, time.Second)
-	require.Error(t, err)
+	golden.Cases(t, "testdata/norest.golden").Error(t, "no listener", err)
 }
 
 func TestNamesAreQuoted(t *testing.T) {
@@ -317,7 +318,8 @@ func TestACombinedCycle(t *testing.T) {
 	require.Zero(t, n)
 	require.NoError(t, outcomes[1])
 	_, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
-	require.Error(t, err, "a server without combined calls")
+	texts := golden.Cases(t, "testdata/combined.golden")
+	texts.Error(t, "a server without combined calls", err)
 	_, err = combiner.CompleteAndClaim(t.Context(), []driver.Delivery{{Handle: 3}}, outcomes[:1], into)
-	require.Error(t, err)
+	texts.Error(t, "another driver's task", err)
 }

@@ -41,6 +41,7 @@ func TestResults(t *testing.T) {
 	answer = `{"state":"TASK_STATE_LEASED"}`
 	_, err = w.(driver.Returner).Result(t.Context(), &into[0])
 	require.ErrorIs(t, err, driver.ErrNotFound)
+	require.ErrorContains(t, err, "TASK_STATE_LEASED")
 	status, answer = http.StatusNotFound, `{"message":"no result"}`
 	_, err = w.(driver.Returner).Result(t.Context(), &into[0])
 	require.ErrorIs(t, err, driver.ErrNotFound)

@@ -141,6 +141,7 @@ func TestACycle(t *testing.T) {
 
 	require.NoError(t, w.Complete(t.Context(), into[:2], outcomes))
 	require.NoError(t, outcomes[0])
+	golden.Cases(t, "testdata/cycle.golden").Error(t, "a stale token", outcomes[1])
 	require.ErrorIs(t, outcomes[1], driver.ErrLeaseOver)
 	assert.Equal(t, "t1", completed.GetTenant())
 	assert.Equal(t, "1", completed.GetCompletions()[1].GetId())
@@ -227,6 +228,7 @@ func TestAWaitingClaimIsCancelled(t *testing.T) {
 }
 
 func TestACombinedCycle(t *testing.T) {
+	texts := golden.Cases(t, "testdata/combined.golden")
 	var claims []*queuepb.ClaimRequest
 	answers := []*queuepb.ClaimResponse{
 		{Tasks: []*queuepb.Task{{Id: "a", Token: 1}, {Id: "b", Token: 2}}},
@@ -283,7 +285,7 @@ func TestACombinedCycle(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.ErrorIs(t, outcomes[1], driver.ErrUnknown)
 	_, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
-	require.Error(t, err)
+	texts.Error(t, "a call that fails", err)
 	_, err = combiner.CompleteAndClaim(t.Context(), []driver.Delivery{{Handle: 3}}, outcomes[:1], into)
-	require.Error(t, err)
+	texts.Error(t, "another driver's task", err)
 }
