@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/reference"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -46,7 +47,7 @@ func TestAReferenceThatFails(t *testing.T) {
 	assert.ErrorIs(t, err, full)
 	never, err := newReferences([]string{"cpu"}, reference.Config{}).summarise()
 	assert.Empty(t, never)
-	assert.Error(t, err)
+	golden.Cases(t, "testdata/references.golden").Error(t, "never", err)
 }
 
 // A run on the real server measures its references before the first round, between the rounds and
