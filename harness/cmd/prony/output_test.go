@@ -112,7 +112,7 @@ func TestReportAsJSON(t *testing.T) {
 	assert.Equal(t, 2, got.code)
 	document = got.document(t)
 	assert.Equal(t, result.Misconfigured, document.Verdict)
-	assert.NotEmpty(t, document.Error)
+	sheet(t).Equal(t, "no such run", document.Error)
 	assert.Len(t, document.Pages, 1, "the written pages are listed")
 }
 

@@ -101,6 +101,11 @@ baseline "tiny" {
 		assert.Equal(t, filepath.Join(folder, "report.md")+"\n", got.stdout)
 		assert.Empty(t, got.stderr)
 		assert.NotEmpty(t, read.Profiles)
+		page, err := os.ReadFile(filepath.Join(folder, "report.md"))
+		require.NoError(t, err)
+		assert.Contains(t, string(page), "| payload, bytes | `fixed(64)` |")
+		assert.Contains(t, string(page), "Every payload has 64 bytes.")
+		assert.Contains(t, string(page), "contended unlock")
 		for _, plot := range []string{"tiny-throughput.svg", "tiny-latency.svg"} {
 			assert.FileExists(t, filepath.Join(folder, plot))
 		}
