@@ -369,6 +369,7 @@ func TestAServerThatWasLeft(t *testing.T) {
 	defer func() { require.NoError(t, left.Kill()) }()
 	require.Eventually(t, func() bool { _, err := os.Stat(addresses); return err == nil }, patience, 10*time.Millisecond)
 	_, err = Deploy(t.Context(), lasting(1), DeploymentOptions{Folder: folder, Server: on.path})
+	require.ErrorContains(t, err, "deploy servers in "+folder+": resume topology: the server ended before it was ready")
 	require.ErrorContains(t, err, data)
 	gone(t, on)
 }

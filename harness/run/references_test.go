@@ -111,9 +111,11 @@ func TestAnInterruptedReferenceEndsTheRun(t *testing.T) {
 	}
 	err = r.run(ctx)
 	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "interrupted after round 1 of 2")
 	stored, histograms, err := result.ReadStored(folder.Path())
 	require.NoError(t, err)
 	assert.Equal(t, result.Invalid, stored.Verdict)
+	assert.Equal(t, "the run did not finish: it stored 1 of 2 rounds", stored.Reasons[0])
 	require.Len(t, stored.Rounds, 1)
 	assert.Equal(t, r.result.Rounds[0].Cycles, stored.Rounds[0].Cycles)
 	assert.Len(t, histograms, 1)

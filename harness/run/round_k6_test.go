@@ -97,6 +97,7 @@ func TestScriptYieldsAnOrdinaryResult(t *testing.T) {
 	assert.NotContains(t, generator.Unknown, "rss_mb_max")
 	require.Len(t, round.Series, 10)
 	assert.Positive(t, round.Series[1].CyclesPerS)
+	assert.Contains(t, e.shown.String(), ", window ", "its progress is shown")
 	assert.FileExists(t, filepath.Join(e.folder, "logs", "k6-01.log"))
 	assert.Equal(t, observe.Binary(e.k6), e.result.Manifest.Build.K6)
 	assert.Len(t, e.result.Manifest.Build.K6, 64)

@@ -43,6 +43,7 @@ func TestLoadReportsAllFilesInOnePass(t *testing.T) {
 	second := strings.Index(text, "testdata/missing.hcl: cannot be read: no such file or directory")
 	third := strings.Index(text, "testdata/bad/syntax.hcl line")
 	assert.True(t, 0 <= first && first < second && second < third, text)
+	assert.Contains(t, text, "in 3 files")
 }
 
 func TestLoadRefusesNamesTakenAcrossFiles(t *testing.T) {
