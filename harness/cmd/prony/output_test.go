@@ -51,6 +51,7 @@ func TestEveryCommandHasJSON(t *testing.T) {
 
 			got := prony(t, append(pathOf(c), "--json", "--no-such-flag")...)
 			assert.Equal(t, 2, got.code)
+			assert.Contains(t, got.stderr, "no-such-flag")
 			document := got.document(t)
 			assert.Equal(t, result.Misconfigured, document.Verdict)
 			assert.Contains(t, document.Error, "no-such-flag")

@@ -73,6 +73,7 @@ func TestRunCheckReport(t *testing.T) {
 	})
 	folder := document.Scenarios[0].Run
 	assert.Equal(t, defaultOut, filepath.Dir(folder))
+	assert.Contains(t, ran.stderr, "run folder "+folder)
 	assert.NotContains(t, ran.stderr, "\x1b", "a buffer is not a terminal")
 	read, _, err := result.Read(folder)
 	require.NoError(t, err)
@@ -149,6 +150,7 @@ exec '%s' "$@"`, queuedBinary))
 	assert.Equal(t, result.Misconfigured, document.Scenarios[1].Verdict)
 	require.NotEmpty(t, document.Scenarios[1].Reasons)
 	assert.Contains(t, document.Scenarios[1].Reasons[0], "store: not today")
+	assert.Contains(t, got.stderr, "store: not today")
 	for _, s := range document.Scenarios {
 		assert.Equal(t, "results", filepath.Dir(s.Run))
 		assert.FileExists(t, filepath.Join(s.Run, result.ResultFile))
@@ -165,6 +167,7 @@ func TestRunOnAFullDisk(t *testing.T) {
 	write(t, "tiny.hcl", tiny("tiny", "60s", ""))
 	got := prony(t, "run", "--json", "tiny.hcl")
 	assert.Equal(t, 5, got.code)
+	assert.Contains(t, got.stderr, "round 1: the server ended by itself")
 	assert.Contains(t, got.stderr, "status: exit status ")
 	document := got.document(t)
 	assert.Equal(t, result.Incorrect, document.Verdict)
