@@ -192,7 +192,7 @@ func TestFaultsOfLinks(t *testing.T) {
 		assert.Empty(t, f.links, "all links are restored at the end")
 	}
 	_, err := Inject(t.Context(), plan(scenario.Fault{Kind: scenario.FaultPartition, Target: target(scenario.TargetAll)}), newFake(), nil)
-	require.Error(t, err)
+	golden.Cases(t, "testdata/links.golden").Error(t, "no network", err)
 }
 
 func TestFaultsOfSeveralBlocksHappenInTheirOrder(t *testing.T) {
@@ -268,7 +268,7 @@ func TestAFaultThatNoLongerFitsInTheWindowDoesNotHappen(t *testing.T) {
 	p := plan(scenario.Fault{Kind: scenario.FaultKill, Target: target(scenario.TargetLeader), For: 30 * ms, Every: ms, Times: 1000})
 	p.Window = 100 * ms
 	events, err := Inject(t.Context(), p, f, nil)
-	require.Error(t, err)
+	require.ErrorContains(t, err, "does not fit into the window")
 	assert.LessOrEqual(t, len(events), 3)
 	assert.Len(t, f.done, 2*len(events))
 }

@@ -94,6 +94,7 @@ func TestUndecidedPairs(t *testing.T) {
 	assert.Equal(t, result.Pass, besideOf(t, wide(0.95), true).Verdict)
 	last := besideOf(t, wide(0.91), true)
 	assert.Equal(t, result.Inconclusive, last.Verdict)
+	assert.Contains(t, last.Reasons[0], "but chance may explain")
 	assert.False(t, last.Undecided())
 }
 
@@ -165,6 +166,7 @@ func TestRoundsHaveNoiseOfTheirOwn(t *testing.T) {
 	}
 	f := judged(roundsWith(source, 2, 1.55, 0))
 	assert.True(t, f.Inconclusive, f.Sentence)
+	assert.Contains(t, f.Sentence, "but chance may explain")
 	slow := judged(roundsWith(source, 2, 2, 0))
 	assert.False(t, slow.OK || slow.Inconclusive, slow.Sentence)
 
@@ -193,6 +195,7 @@ func TestCountersOfFixedWork(t *testing.T) {
 	assert.Equal(t, result.Pass, check(work(300, 299)).Verdict, "a decrease is not a loss")
 	more := check(work(300, 301))
 	assert.Equal(t, result.Regressed, more.Verdict)
+	assert.Contains(t, more.Reasons[0], "storage_sets_per_cycle was 3 ")
 	assert.True(t, more.Findings[len(more.Findings)-1].OfWork())
 
 	declared := work(300, 400)

@@ -48,6 +48,7 @@ func TestADecayIsJudgedByItsBounds(t *testing.T) {
 		assert.InDelta(t, c.high, *f.Value, 1e-9)
 		if c.want != result.Pass {
 			assert.Equal(t, []string{f.Sentence}, report.Reasons)
+			assert.Contains(t, f.Sentence, "the rate holds")
 		}
 	}
 }

@@ -200,6 +200,7 @@ func TestStagesOfADuet(t *testing.T) {
 	assert.Equal(t, &result.CauseSearch{LookedAt: 6, Share: 0.05, Confidence: 0.95}, c.Search)
 	assert.Equal(t, "commit", causes[0].Name)
 	assert.InDelta(t, 3, causes[0].Score, 0.2)
+	assert.Contains(t, causes[0].Sentence, "stage commit takes ")
 	unpaired, _, err := Explain(sides[:1], sides[1])
 	require.NoError(t, err)
 	assert.Empty(t, unpaired, "the host differs by more between generations")

@@ -79,6 +79,7 @@ func TestCheckPasses(t *testing.T) {
 		require.NotNil(t, f.Value)
 	}
 	first := report.Findings[0]
+	assert.Equal(t, "cycles_per_s 180,000 is not below the floor 20,000", first.Sentence)
 	assert.Equal(t, []any{"cycles_per_s", Floor, 20_000.0, 180_000.0, "2 cores, shared"},
 		[]any{first.Metric, first.Kind, first.Limit, first.Observed, first.On})
 }
@@ -154,6 +155,8 @@ func TestCheckWithoutBaseline(t *testing.T) {
 		report := Check(loaded(t), r)
 		assert.Equal(t, own, report.Verdict)
 		require.Len(t, report.Warnings, 1)
+		assert.Contains(t, report.Warnings[0], `scenario "unjudged" has no baseline in `)
+		assert.Contains(t, report.Warnings[0], ": only lost, duplicated and corrupted tasks were judged")
 		require.Len(t, report.Findings, 3)
 	}
 	assert.Equal(t, []string{`the baseline of "smoke" does not name its configuration: add it with prony baseline propose --write`},

@@ -124,6 +124,7 @@ func TestDuetMeasuresOnWhileALossIsSuspected(t *testing.T) {
 	c := judged(d, 1)
 	require.Equal(t, result.Inconclusive, c.Verdict, c.Reasons)
 	assert.False(t, c.Duet.Decided)
+	assert.Contains(t, c.Reasons[0], "too early to pass")
 	last := judged(d, 3)
 	assert.Equal(t, result.Pass, last.Verdict, last.Reasons)
 	assert.True(t, last.Duet.Decided)
@@ -232,6 +233,7 @@ func TestDuetLeavesOutGenerationsThatDoNotCount(t *testing.T) {
 	}, c.Duet.Invalid)
 	assert.Equal(t, []string{"generation 6: slice 17 took 1.3 s"}, c.Duet.Marks)
 	require.Len(t, c.Warnings, 1)
+	assert.Contains(t, c.Warnings[0], "3 of 15 generations do not count")
 }
 
 // If more generations fail because of the change alone than chance explains, the change is at

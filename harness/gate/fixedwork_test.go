@@ -30,6 +30,7 @@ func TestFixedWorkOfIdenticalBuildsPasses(t *testing.T) {
 	require.Equal(t, result.Pass, c.Verdict, c.Reasons)
 	d := metricOf(t, c, "storage_sets_per_cycle")
 	assert.Equal(t, result.Same, d.Outcome)
+	assert.Equal(t, "is equal: 80,000 in 60,000 cycles of the same work", d.Because)
 	assert.InDelta(t, 80.0/60, d.Base.Median, 1e-9)
 }
 

@@ -74,6 +74,7 @@ func TestPropose(t *testing.T) {
 	require.NoError(t, err)
 	for i := range changes {
 		if changes[i].Evidence != "" {
+			assert.Contains(t, changes[i].Evidence, " rounds, ")
 			changes[i].Evidence = "shown"
 		}
 	}

@@ -171,5 +171,7 @@ func TestProposeOwnAligns(t *testing.T) {
 	golden.Text(t, "testdata/aligned.golden", string(text))
 
 	_, _, err = ProposeOwn([]byte("scenario \"smoke\" {}\n"), all[0], r)
-	require.Error(t, err)
+	s := golden.Cases(t, "testdata/noblock.golden")
+	s.Replace(file, "FILE")
+	s.Error(t, "the block was removed", err)
 }

@@ -85,6 +85,7 @@ func TestRatchetRejectsATie(t *testing.T) {
 	assert.True(t, r.Decided)
 	assert.False(t, r.Kept)
 	assert.Equal(t, 1, r.Verdict.ExitCode())
+	assert.Contains(t, r.Because, ": a tie")
 	assert.Less(t, r.Score.Low, 1.0)
 	assert.Greater(t, r.Score.High, 1.0)
 }
@@ -94,6 +95,7 @@ func TestRatchetRejectsALoss(t *testing.T) {
 	assert.True(t, r.Decided)
 	assert.False(t, r.Kept)
 	assert.Equal(t, 1, r.Verdict.ExitCode())
+	assert.Contains(t, r.Because, ": worse")
 	assert.Greater(t, r.Score.Low, 1.0)
 	names := worseNames(r)
 	assert.Subset(t, names, []string{"enqueue_latency_ms_p95 ", "cycle_latency_ms_p95 "})

@@ -111,6 +111,7 @@ func TestASoakThatDoesNotTellSaysWhatItTakes(t *testing.T) {
 	for _, d := range s.Drifts {
 		if d.Verdict == result.Inconclusive {
 			assert.Greater(t, d.NeedsS, s.MeasuredS, d.Sentence)
+			assert.Contains(t, d.Sentence, "at this noise level a decision needs ")
 			needs = max(needs, d.NeedsS)
 		}
 	}
@@ -219,4 +220,5 @@ func TestARateFallsByAtMostAll(t *testing.T) {
 	for _, percent := range []float64{*d.LowPercent, *d.WorsePercent, *d.HighPercent} {
 		assert.LessOrEqual(t, percent, 100.0)
 	}
+	assert.Contains(t, d.Sentence, "cycles_per_s fell by 100 %")
 }

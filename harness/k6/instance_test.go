@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/k6/k6api/k6test"
 	"github.com/pronybench/prony/harness/k6run"
 )
@@ -48,12 +49,14 @@ func TestAnInstanceNeedsALoadAndAFile(t *testing.T) {
 	module := New()
 	vu := run(t, env, `const c = queue.connect();`)
 	vu.must(`await c.produce({queue: 'q', size: 64});`)
-	require.Error(t, vu.module.process.finish())
+	s := golden.Cases(t, "testdata/instance.golden")
+	s.Error(t, "no load", vu.module.process.finish())
 	assert.NoFileExists(t, env[k6run.OutcomeEnv])
 
 	env[k6run.OutcomeEnv] = filepath.Join(t.TempDir(), "missing", "outcome.json")
 	vu = read(t, module, env, `const c = queue.connect(), l = queue.load({window: '1h'});`)
 	vu.RunAs(1, k6test.Segment(t, "0:1"))
 	vu.must(`await l.next();`)
-	require.Error(t, module.process.finish())
+	s.Replace(filepath.Dir(env[k6run.OutcomeEnv]), "FOLDER")
+	s.Error(t, "no folder", module.process.finish())
 }

@@ -62,7 +62,7 @@ func TestAProcessHasOneLoad(t *testing.T) {
 	_, err := again.VU.Runtime().RunString(`queue.load({window: '1s', arrivals: {rate: 5}})`)
 	require.NoError(t, err, "all VUs pass the same options")
 	_, err = again.VU.Runtime().RunString(`queue.load({window: '2s'})`)
-	require.Error(t, err)
+	require.ErrorContains(t, err, "prony: load: it was already called with other options")
 	require.NotNil(t, first.module.process.wanted)
 	assert.Equal(t, scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 5}}, first.module.process.wanted.workload.Arrivals)
 }
@@ -103,7 +103,7 @@ func TestALoadBeginsWithTheFirstVU(t *testing.T) {
 	setup.RunAs(0, k6test.Segment(t, "0:1/4"))
 	setup.must(`await c.produce({queue: 'q', size: 64}); await c.complete(await c.claim({queue: 'q'}));`)
 	assert.Zero(t, module.process.meter.Progress().Elapsed)
-	assert.NotEmpty(t, setup.fails(`await l.next()`), "not available in setup and teardown")
+	golden.Cases(t, "testdata/setup.golden").Equal(t, "next", setup.fails(`await l.next()`))
 	vu := read(t, module, server.env(), init)
 	vu.RunAs(1, k6test.Segment(t, "0:1/4"))
 	vu.must(`const due = await l.next(); if (due.length !== 1) throw new Error(due.length);`)

@@ -224,5 +224,7 @@ func TestTheServersOwnTokenIsFound(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, token, "there is none")
 	require.NoError(t, os.Mkdir(file, 0o700))
-	assert.NotEmpty(t, s.fails(`queue.connect()`))
+	texts := golden.Cases(t, "testdata/servertoken.golden")
+	texts.Replace(file, "FILE")
+	texts.Equal(t, "a folder", s.fails(`queue.connect()`))
 }

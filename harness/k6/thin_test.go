@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // drawn returns the samples of values at a constant rate for some seconds.
@@ -63,5 +65,5 @@ func TestHowManySamplesATrendHas(t *testing.T) {
 		assert.Equal(t, want, n)
 	}
 	s := read(t, New(), map[string]string{samplesEnv: "many"}, ``)
-	assert.NotEmpty(t, s.fails(`queue.connect()`))
+	golden.Cases(t, "testdata/samples.golden").Equal(t, "not a number", s.fails(`queue.connect()`))
 }

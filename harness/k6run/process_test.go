@@ -112,13 +112,15 @@ func TestWhatAProcessIsCalledWith(t *testing.T) {
 	}
 }
 
-// If a script does not end properly, the error describes k6's failure and shows its last messages.
 var (
 	afterTime = regexp.MustCompile(`load after [^ ]+,`)
 	// The process answers the first call before or after the timeout.
 	lateCall = regexp.MustCompile(`(hello|ready): the script was not ready`)
+	// A process that hangs up does so before or after the next call is sent.
+	unsentCall = regexp.MustCompile(`write \|1: broken pipe\n`)
 )
 
+// If a script does not end properly, the error describes k6's failure and shows its last messages.
 func TestProcessesThatGoWrong(t *testing.T) {
 	t.Parallel()
 	brief := func(of func(*Config) *time.Duration) func(*Config) {
@@ -127,6 +129,7 @@ func TestProcessesThatGoWrong(t *testing.T) {
 	ready := brief(func(c *Config) *time.Duration { return &c.readyTimeout })
 	outcome := brief(func(c *Config) *time.Duration { return &c.outcomeMargin })
 	exit := brief(func(c *Config) *time.Duration { return &c.exitTimeout })
+	long := func(c *Config) { c.Plan.Phases.Window = time.Hour }
 	texts := golden.Cases(t, "testdata/wrong.golden")
 	for name, c := range map[string]struct {
 		steps string
@@ -144,8 +147,8 @@ func TestProcessesThatGoWrong(t *testing.T) {
 		"ready twice":           {`hello 2 | ready | raw {"call":2} | hang`, nil},
 		"it dies":               {"hello 2 | ready | begin | die", nil},
 		"no outcome":            {"hello 2 | ready | begin | hang", []func(*Config){outcome}},
-		"too early":             {"hello 2 | ready | begin | outcome | exit 0", nil},
-		"too early, and throws": {"say Uncaught | hello 2 | ready | begin | outcome | exit 107", nil},
+		"too early":             {"hello 2 | ready | begin | outcome | exit 0", []func(*Config){long}},
+		"too early, and throws": {"say Uncaught | hello 2 | ready | begin | outcome | exit 107", []func(*Config){long}},
 		"no histograms":         {`hello 2 | ready | begin | window | raw {"call":4,"done":{"outcome":{"finished_ns":110000000}}} | exit 0`, nil},
 		"a histogram of noise":  {`hello 2 | ready | begin | window | raw {"call":4,"done":{"outcome":{"finished_ns":110000000,"histograms":{"enqueue":"HIST"}}}} | exit 0`, nil},
 		"of another kind":       {"hello 2 | ready | begin | window | outcome open | exit 0", nil},
@@ -166,6 +169,7 @@ func TestProcessesThatGoWrong(t *testing.T) {
 			assert.Empty(t, of.Thresholds)
 			text := strings.NewReplacer(cfg.Plan.Workload.Script.Path, "SCRIPT", cfg.LogPath, "LOG").Replace(err.Error())
 			text = afterTime.ReplaceAllString(text, "load after TIME,")
+			text = unsentCall.ReplaceAllString(text, "")
 			texts.Equal(t, name, lateCall.ReplaceAllString(text, "CALL: the script was not ready"))
 		})
 	}
@@ -179,11 +183,13 @@ func TestThresholds(t *testing.T) {
 	assert.Equal(t, said, ended.Thresholds)
 
 	// A threshold that aborts the test ends the load before its window.
-	_, err = carry(t.Context(), t, acting(t, "hello 2", "ready", "begin", "outcome", "say "+said, "exit 99"), load.Hooks{})
+	cfg := acting(t, "hello 2", "ready", "begin", "outcome", "say "+said, "exit 99")
+	cfg.Plan.Phases.Window = time.Hour
+	_, err = carry(t.Context(), t, cfg, load.Hooks{})
 	var of *Error
 	require.ErrorAs(t, err, &of)
 	assert.Equal(t, said, of.Thresholds)
-	assert.Contains(t, err.Error(), said)
+	assert.Contains(t, err.Error(), said+"\nthe script ended its load")
 }
 
 func TestOpenLoad(t *testing.T) {
@@ -231,6 +237,7 @@ func TestHooksThatFail(t *testing.T) {
 		WindowEnd:   func(context.Context) error { panic("it must not be called") },
 	})
 	require.ErrorIs(t, err, broken)
+	require.ErrorContains(t, err, "hook at the window start")
 }
 
 // If a hook fails because the process has ended, the error is the exit of the process, even if the
@@ -244,6 +251,7 @@ func TestHookThatFailsSinceTheProcessHasEnded(t *testing.T) {
 	require.NoError(t, p.Close())
 	require.NotErrorIs(t, err, broken)
 	require.ErrorContains(t, err, ": exit status 109\n")
+	require.ErrorContains(t, err, "Aborted")
 }
 
 // A process's descendants end with it, however it ends.
@@ -283,11 +291,14 @@ func TestScriptMustBeAsItWasRead(t *testing.T) {
 	cfg := acting(t, "exit 0")
 	require.NoError(t, os.WriteFile(cfg.Plan.Workload.Script.Path, []byte("other"), 0o600))
 	_, err := Start(t.Context(), cfg)
-	require.Error(t, err)
+	s := golden.Cases(t, "testdata/scripts.golden")
+	s.Replace(cfg.Plan.Workload.Script.Path, "SCRIPT")
+	s.Error(t, "changed", err)
 	require.NoError(t, os.Remove(cfg.Plan.Workload.Script.Path))
 	_, err = Start(t.Context(), cfg)
 	var of *Error
 	require.ErrorAs(t, err, &of)
+	s.Error(t, "removed", of)
 	assert.NoFileExists(t, cfg.LogPath, "no process was started")
 }
 
@@ -296,5 +307,7 @@ func TestBinaryThatCannotBeStarted(t *testing.T) {
 	cfg := acting(t, "exit 0")
 	require.NoError(t, os.WriteFile(cfg.Binary, []byte("\x7fELF"), 0o700))
 	_, err := Start(t.Context(), cfg)
-	require.Error(t, err)
+	s := golden.Cases(t, "testdata/binary.golden")
+	s.Replace(cfg.Binary, "BINARY")
+	s.Error(t, "not a program", err)
 }

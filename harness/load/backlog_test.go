@@ -133,7 +133,7 @@ func TestDrainThatDoesNotEnd(t *testing.T) {
 			cfg := fill(t, b)
 			b.ready = nil
 			_, err := Drain(t.Context(), cfg, 10*time.Second)
-			require.Error(t, err)
+			require.ErrorContains(t, err, "no task of the backlog was claimed and completed")
 		})
 	})
 	t.Run("the server may have no task", func(t *testing.T) {

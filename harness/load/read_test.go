@@ -342,6 +342,7 @@ func TestReadsThatFail(t *testing.T) {
 		launched := time.Now()
 		_, err := Run(t.Context(), reading(b, nil))
 		require.ErrorIs(t, err, errBroken)
+		require.ErrorContains(t, err, "load: read of task ")
 		assert.Less(t, time.Since(launched), 2100*time.Millisecond, "the load stops at once")
 
 		b = shelved(newBroker())

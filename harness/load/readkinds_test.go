@@ -272,6 +272,7 @@ func TestAwaitsThatFail(t *testing.T) {
 		b.shelf.call = breakAfter(2 * time.Second)
 		_, err := Run(t.Context(), reading(b, func(w *scenario.Workload) { w.Reads = scenario.Reads{Await: 0.5} }))
 		require.ErrorIs(t, err, errBroken)
+		require.ErrorContains(t, err, "load: await of task ")
 	})
 }
 

@@ -42,6 +42,7 @@ func TestFailedEnqueueEndsTheLoad(t *testing.T) {
 		o, err := Run(t.Context(), cfg)
 		require.ErrorIs(t, err, errBroken)
 		assert.Nil(t, o)
+		assert.ErrorContains(t, err, "enqueue to t")
 		assert.InDelta(t, 2*time.Second, time.Since(launched), float64(2*time.Millisecond), "the load stops at once")
 		balance := cfg.Ledger.Balance()
 		assert.NotZero(t, balance.Unknown)
@@ -61,6 +62,7 @@ func TestFailedClaimEndsTheLoad(t *testing.T) {
 		launched := time.Now()
 		_, err := Run(t.Context(), config(b, workload(nil)))
 		require.ErrorIs(t, err, errBroken)
+		assert.ErrorContains(t, err, "claim for t")
 		assert.Less(t, time.Since(launched), 2100*time.Millisecond)
 	})
 }
@@ -79,6 +81,7 @@ func TestFailedCompletionLeavesTasksInDoubt(t *testing.T) {
 		cfg := config(b, workload(func(w *scenario.Workload) { w.Producers, w.Workers, w.Tenants, w.Queues = 1, 2, 1, 1 }))
 		_, err := Run(t.Context(), cfg)
 		require.ErrorIs(t, err, errBroken)
+		assert.ErrorContains(t, err, "complete for t0")
 		balance := cfg.Ledger.Balance()
 		assert.Zero(t, balance.Completed)
 		assert.Equal(t, balance.Enqueued-2, balance.Lost, "two may have been completed, the others are lost")
@@ -253,6 +256,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 			b.open = func(ctx context.Context) error { cancel(); return blocked(ctx) }
 			_, err := Run(ctx, config(b, workload(nil)))
 			require.ErrorIs(t, err, context.Canceled)
+			assert.ErrorContains(t, err, "load: stopped")
 		})
 	})
 }

@@ -205,6 +205,7 @@ func TestProgramThatCannotBeStarted(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")
 	p, err := Start(exec.Command(missing))
+	require.ErrorContains(t, err, "start "+missing)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	assert.Nil(t, p)
 }

@@ -38,8 +38,10 @@ func TestChartsHaveThePercentilesOfTheMergedRounds(t *testing.T) {
 	r, hists := fixture(t, 3, 1)
 	c := plotted(t, r, hists)["fixture-latency.svg"]
 	assert.True(t, c.Nines)
+	assert.Equal(t, "fixture: latency by percentile, durability none", c.Title)
 	require.Len(t, c.Lines, 3)
 	cycle := c.Lines[2]
+	assert.Equal(t, "cycle: enqueue to acknowledged completion", cycle.Name)
 	assert.Equal(t, uint64(60_000), cycle.Samples)
 	merged, err := result.Merge(hists[0].Histograms, hists[1].Histograms, hists[2].Histograms)
 	require.NoError(t, err)

@@ -68,4 +68,5 @@ func TestHeadlineOfARunThatLacksThings(t *testing.T) {
 	}
 	_, err := report.Headline(nil, t.TempDir())
 	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "there is no such file")
 }

@@ -61,6 +61,8 @@ func TestAPageWithoutFiguresByTheLimits(t *testing.T) {
 	r.Rounds[1].Ledger.Lost = 2
 	files := rendered(t, r, hists)
 	assert.Len(t, files, 1, "no plot")
+	assert.Contains(t, files["fixture.md"], "Verdict: **incorrect**")
+	assert.Contains(t, files["fixture.md"], "- lost 2 is above the ceiling 0: an acknowledged task is never lost")
 	assert.NotContains(t, files["fixture.md"], "cycles_per_s")
 	head, _, _ := strings.Cut(files["fixture.md"], "\n## ")
 	sheet(t).Equal(t, "lost tasks", head)
@@ -149,6 +151,7 @@ func TestTheLatestCompleteRunIsPublished(t *testing.T) {
 			assert.Equal(t, !c.refused, strings.Contains(string(page), "# The second run"))
 			if !c.refused {
 				require.NoError(t, err)
+				assert.Contains(t, string(page), "# The second run")
 				return
 			}
 			var unpublishable *report.UnpublishableError

@@ -81,6 +81,7 @@ func TestWorkloadsOfASweepHaveACurveAtEachPoint(t *testing.T) {
 	plot := rendered(t, r, hists)["fixture-workloads.svg"]
 	own, err := result.Merge(hists[1].Histograms, hists[5].Histograms)
 	require.NoError(t, err)
+	assert.Contains(t, plot, "noisy, shards=1, workers=8, n = ")
 	assert.Contains(t, plot, "quiet, shards=1, workers=64, n = "+render.Count(uint64(own.Cycle.TotalCount())), "of the two timed rounds of the second point")
 	several("noisy", "quiet", "third")
 	assert.NotContains(t, rendered(t, r, hists), "fixture-workloads.svg", "twelve lines are too many")

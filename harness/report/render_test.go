@@ -88,6 +88,8 @@ func TestDurabilityStandsBesideTheFigures(t *testing.T) {
 			}
 		}
 	}
+	assert.Contains(t, files["fixture-throughput.svg"], "durability none")
+	assert.Contains(t, files["fixture-latency.svg"], "durability none")
 }
 
 func TestNoFigureOfAnIncorrectRun(t *testing.T) {

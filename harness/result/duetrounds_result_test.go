@@ -30,6 +30,7 @@ func TestADuetsSideAsAResult(t *testing.T) {
 	d.Generations = d.Generations[1:]
 	r = d.Result(1, "folder")
 	assert.Equal(t, Invalid, r.Verdict)
+	assert.Equal(t, "1 generations count, but a verdict needs two", r.Reasons[1])
 
 	d.Generations = append(d.Generations, generationOf(Incorrect, "one is lost"))
 	d.Generations[2].Number = 3

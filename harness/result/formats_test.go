@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -51,7 +52,7 @@ r1,small,,3,calibration,pass,1,server_rss_mb_max,MB,3
 func TestK6Summary(t *testing.T) {
 	r := small()
 	var out bytes.Buffer
-	require.Error(t, result.WriteK6Summary(&out, r), "a sweep")
+	golden.Cases(t, "testdata/k6summary.golden").Error(t, "a sweep", result.WriteK6Summary(&out, r))
 	assert.Empty(t, out.String())
 	r.Points = nil
 	require.NoError(t, result.WriteK6Summary(&out, r))

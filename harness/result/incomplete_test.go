@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -61,7 +62,9 @@ func TestReadStoredReadsWhatARunLeft(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(f.File(result.RoundsFile), []byte("{"), 0o600))
 	_, _, err = result.ReadStored(f.Path())
-	assert.Error(t, err)
+	s := golden.Cases(t, "testdata/whatarunleft.golden")
+	s.Replace(f.Path(), "RUN")
+	s.Error(t, "corrupt rounds", err)
 }
 
 // A run that ended in its first round has no rounds. A lost task makes an incomplete run incorrect.

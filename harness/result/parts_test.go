@@ -331,7 +331,7 @@ func TestSummariseReads(t *testing.T) {
 		delete(rounds[i].Metrics, result.ReadsPerS)
 	}
 	_, err = result.Summarise(rounds, hists, result.OfLoad, result.OfReads)
-	require.Error(t, err)
+	golden.Cases(t, "testdata/noreads.golden").Error(t, "no rate of reads", err)
 	_, err = result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 }

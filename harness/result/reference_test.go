@@ -29,8 +29,8 @@ func TestAReferenceIsTheMedianOfItsSamples(t *testing.T) {
 }
 
 func TestAReferenceWithoutAMeasurementIsRefused(t *testing.T) {
+	s := golden.Cases(t, "testdata/badreferences.golden")
 	for i, samples := range [][]ReferenceSample{nil, {{PerS: 0, CPUUs: 1}}, {{PerS: 1, CPUUs: -1}}, {{PerS: math.NaN(), CPUUs: 1}}, {{PerS: 1, CPUUs: math.Inf(1)}}} {
-		s := golden.Cases(t, "testdata/badreferences.golden")
 		_, err := SummariseReference(Reference{Name: "cpu", Operation: "a loop"}, samples)
 		s.Error(t, fmt.Sprint("sample ", i), err)
 	}
@@ -41,7 +41,7 @@ func TestAReferenceWithoutAMeasurementIsRefused(t *testing.T) {
 func TestTheBareDataPathHasTwoSides(t *testing.T) {
 	of := Reference{Name: scenario.ReferenceBare, Batch: 64, Durability: "none"}
 	_, err := SummariseReference(of, []ReferenceSample{{PerS: 1, CPUUs: 1}})
-	require.Error(t, err)
+	golden.Cases(t, "testdata/badbare.golden").Error(t, "no CPU time of each side", err)
 	r, err := SummariseReference(of, []ReferenceSample{
 		{PerS: 100, CPUUs: 3, ServerCPUUs: 2, ClientCPUUs: 1}, {PerS: 200, CPUUs: 4, ServerCPUUs: 2.5, ClientCPUUs: 1.5},
 	})

@@ -107,7 +107,9 @@ func TestLatestFollowsTheLastStored(t *testing.T) {
 	r.Run = "three"
 	f, err := result.Create(out, r.Run)
 	require.NoError(t, err)
-	require.Error(t, f.Store(r, hists))
+	s := golden.Cases(t, "testdata/latestlink.golden")
+	s.Replace(out, "RUNS")
+	s.Error(t, "a folder", f.Store(r, hists))
 	assert.Len(t, files(t, out), 4)
 }
 
@@ -123,7 +125,9 @@ func TestRoundsAreKeptWhenARunEndsEarly(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &doc))
 	assert.Equal(t, r.Rounds[:2], doc.Rounds)
 	_, _, err = result.Read(f.Path())
-	assert.Error(t, err)
+	s := golden.Cases(t, "testdata/endedearly.golden")
+	s.Replace(f.Path(), "RUN")
+	s.Error(t, "no result", err)
 }
 
 func TestStoreRefusesWhatIsNotFinite(t *testing.T) {

@@ -131,7 +131,7 @@ func TestSummariseWantsTheMetricsOfTheParts(t *testing.T) {
 	assert.Equal(t, result.Metric{N: 3, Unit: "keys"}, m[result.StorageGetsPerCycle], "0 is a valid value of it")
 	delete(rounds[1].Metrics, result.StorageGetsPerCycle)
 	_, err = result.Summarise(rounds, hists, result.OfLoad)
-	require.Error(t, err)
+	golden.Text(t, "testdata/lackingstorage.golden", err.Error()+"\n")
 }
 
 // A server without load has a window but no cycles.
@@ -147,7 +147,7 @@ func TestSummariseAnIdleServer(t *testing.T) {
 		assert.NotContains(t, m, name)
 	}
 	_, err = result.Summarise([]result.Round{r}, []result.RoundHistograms{h}, result.OfLoad)
-	require.Error(t, err, "with a load the metric is required")
+	golden.Cases(t, "testdata/idle.golden").Error(t, "with a load the metrics are required", err)
 }
 
 // The slow round of three has few samples: the merged percentile is neither the median nor the mean
@@ -237,10 +237,10 @@ func TestSummariseNamesWhatItCannotSummarise(t *testing.T) {
 		})
 	}
 	_, err := result.Summarise(nil, nil, result.OfLoad)
-	require.Error(t, err)
+	s.Error(t, "no rounds", err)
 	rounds, hists := sampleRounds(t, 0)
 	m, err := result.Summarise(rounds, hists, result.OfLoad)
-	require.Error(t, err)
+	s.Error(t, "no timed rounds", err)
 	assert.NotContains(t, m, "cycles_per_s")
 }
 

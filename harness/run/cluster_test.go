@@ -123,5 +123,6 @@ func TestNodeThatEndsByItself(t *testing.T) {
 	e.end(t)
 	require.NoError(t, e.err)
 	assert.Equal(t, result.Incorrect, e.result.Verdict)
+	assert.Contains(t, strings.Join(e.result.Reasons, "\n"), ": the server ended by itself")
 	assert.Contains(t, strings.Join(e.result.Reasons, "\n"), "signal: killed")
 }

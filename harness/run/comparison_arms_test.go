@@ -282,6 +282,7 @@ func TestCompareOfDroppedBlocksIsInvalid(t *testing.T) {
 	c := &result.Comparison{Version: result.Version, Verdict: result.Regressed}
 	finishComparison(c, &Arms{Blocks: 1, Dropped: 4, Why: []string{"block 2 was dropped: base: the host is not fit"}}, 6)
 	assert.Equal(t, result.Invalid, c.Verdict)
+	assert.Contains(t, c.Reasons[0], "4 blocks were dropped")
 	assert.Equal(t, []string{"block 2 was dropped: base: the host is not fit"}, c.Warnings)
 	c = &result.Comparison{Version: result.Version, Verdict: result.Regressed}
 	finishComparison(c, &Arms{Blocks: 6, Dropped: 3}, 6)
@@ -406,6 +407,7 @@ func TestInterruptedComparison(t *testing.T) {
 	})
 	err := b.run(ctx, b.arms[0].scenario)
 	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "interrupted in round 1 of change")
 	require.NoError(t, b.clean())
 	for _, name := range []string{Base, Change, Control} {
 		assert.NoDirExists(t, filepath.Join(b.measured.Folder, name, result.DataDir))

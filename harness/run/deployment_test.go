@@ -233,7 +233,8 @@ func TestAHarnessThatIsKilledInAWindow(t *testing.T) {
 			killedHarness(t, on, folder, 1, both)
 			d := deployed(t, lasting(1), on, folder)
 			_, err := d.Measure(t.Context(), 8, false)
-			require.Error(t, err, "recover it first")
+			require.ErrorContains(t, err, "window 8: ")
+			require.ErrorContains(t, err, "recover it first")
 
 			given, cancel := context.WithCancel(t.Context())
 			cancel() // an interrupted Recover can be repeated
@@ -368,6 +369,7 @@ func TestAServerThatWasLeft(t *testing.T) {
 	defer func() { require.NoError(t, left.Kill()) }()
 	require.Eventually(t, func() bool { _, err := os.Stat(addresses); return err == nil }, patience, 10*time.Millisecond)
 	_, err = Deploy(t.Context(), lasting(1), DeploymentOptions{Folder: folder, Server: on.path})
+	require.ErrorContains(t, err, "deploy servers in "+folder+": resume topology: the server ended before it was ready")
 	require.ErrorContains(t, err, data)
 	gone(t, on)
 }
@@ -436,7 +438,9 @@ func TestTheAccountOfAWindow(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, windowFile), []byte(`{"version":9}`), 0o600))
 	_, _, err = readWindow(dir)
-	require.Error(t, err)
+	s := golden.Cases(t, "testdata/windowversion.golden")
+	s.Replace(dir, "WINDOW")
+	s.Error(t, "another version", err)
 }
 
 func TestAnAccountThatCantBeStoredIsTold(t *testing.T) {
@@ -445,8 +449,8 @@ func TestAnAccountThatCantBeStoredIsTold(t *testing.T) {
 	a, err := openWindow(dir, openAccount{}, bootID, []*ledger.Ledger{ledger.New(1, 1, nil)})
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(dir))
-	require.Error(t, a.close())
+	require.ErrorContains(t, a.close(), "store the account of the window: ")
 	require.NoError(t, os.WriteFile(dir, nil, 0o600))
 	_, err = openWindow(dir, openAccount{}, bootID, []*ledger.Ledger{ledger.New(1, 1, nil)})
-	require.Error(t, err)
+	require.ErrorContains(t, err, "store the account of the window: ")
 }

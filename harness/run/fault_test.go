@@ -204,6 +204,7 @@ func TestServerDoesNotStart(t *testing.T) {
 	} {
 		assert.Contains(t, e.reasons(), part)
 	}
+	assert.Contains(t, e.shown.String(), "small: misconfigured\n")
 	assert.FileExists(t, filepath.Join(e.folder, logsDir, "server-01.log"))
 }
 
@@ -218,6 +219,7 @@ func TestServerDoesNotStartAgain(t *testing.T) {
 	require.Len(t, e.result.Rounds, 2)
 	assert.Equal(t, result.Pass, e.result.Rounds[0].Verdict)
 	assert.Positive(t, e.result.Rounds[0].Metrics[result.CyclesPerS])
+	assert.Contains(t, e.reasons(), "round 2: ")
 	assert.Contains(t, e.reasons(), "no ports left")
 }
 
@@ -304,6 +306,7 @@ func TestInterrupted(t *testing.T) {
 			e.cancel()
 			e.end(t)
 			require.ErrorIs(t, e.err, context.Canceled)
+			assert.Contains(t, e.err.Error(), "interrupted in round 1 of ")
 			assert.NotContains(t, e.err.Error(), "topology", "the server stopped cleanly")
 			assert.NoDirExists(t, sockets[0])
 			assert.NoFileExists(t, filepath.Join(e.folder, result.ResultFile), "no result is stored")
@@ -325,6 +328,7 @@ func TestInterruptedAndBadlyStopped(t *testing.T) {
 	e.cancel()
 	e.end(t)
 	require.ErrorIs(t, e.err, context.Canceled)
+	assert.Contains(t, e.err.Error(), "the server did not end in order")
 	assert.Contains(t, e.err.Error(), "exit status 4")
 }
 

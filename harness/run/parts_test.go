@@ -54,6 +54,7 @@ func TestSweep(t *testing.T) {
 	assert.InDelta(t, 1, r.Points[0].Metrics[result.RateCost].Median, 0)
 	assert.Positive(t, r.Points[1].Metrics[result.RateCost].Median)
 	assert.Equal(t, 2, r.Points[1].Metrics[result.RateCost].N)
+	assert.Contains(t, e.shown.String(), "\n  point     cycles/s ")
 	assert.Equal(t, 6, r.Metrics[result.Lost].N)
 	require.Len(t, r.Profiles, 4, "of the server and the generator at each point")
 	for i, p := range r.Profiles {
@@ -61,7 +62,9 @@ func TestSweep(t *testing.T) {
 		assert.Equal(t, filepath.ToSlash(filepath.Join("profiles", fmt.Sprintf("point-%d", i/2+1), p.Node, "mutex.pb.gz")), p.File)
 		assert.FileExists(t, filepath.Join(e.folder, p.File))
 	}
+	assert.Contains(t, e.shown.String(), "small: durability none, 2 points of 2 rounds and a profiled one of")
 	assert.Contains(t, e.shown.String(), "  round 2 of 6, batch=64: ")
+	assert.Contains(t, e.shown.String(), "small: pass, durability none\n")
 	bench, err := os.ReadFile(filepath.Join(e.folder, result.BenchFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(bench), "BenchmarkSmall/durability=none/batch=64 ")
@@ -94,6 +97,7 @@ func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, a.Scheduled, histograms[1].Cycle.TotalCount())
 	assert.Contains(t, e.shown.String(), "  round 1 of 2 (to find the peak): ")
+	assert.Contains(t, e.shown.String(), "; offered ")
 }
 
 // A generator that is late through its own fault makes the round invalid, whatever the server did.
@@ -216,6 +220,7 @@ func TestBacklogThatFails(t *testing.T) {
 			fmt.Sprintf(`exec '%s' "$@"`, queued))
 		e := execute(t, backlog("kill"), on)
 		assert.Equal(t, result.Incorrect, e.result.Verdict)
+		assert.Contains(t, e.reasons(), "restart topology: the server ended before it was ready")
 		assert.Contains(t, e.reasons(), "the log is damaged")
 		assert.Len(t, e.result.Rounds, 1)
 	})

@@ -62,6 +62,7 @@ func TestReads(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, round.Reads, stored.Rounds[0].Reads)
 			assert.EqualValues(t, round.Reads.Answered, histograms[0].Read.TotalCount())
+			assert.Contains(t, e.shown.String(), "\n  read_mismatches")
 		})
 	}
 }
@@ -335,6 +336,7 @@ func TestPlantedMisreadsByKind(t *testing.T) {
 			r := execute(t, s, script(t, fmt.Sprintf(`exec env PRONY_PLANTED=%s '%s' "$@"`, fault, planted))).result
 			assert.Equal(t, result.Incorrect, r.Verdict)
 			require.NotEmpty(t, r.Reasons)
+			assert.Contains(t, r.Reasons[0], "not read back: ")
 			assert.Contains(t, r.Reasons[0], c.says)
 			assert.NotZero(t, r.Rounds[0].OtherReads[c.reads.Kinds()[0]].Mismatches)
 		})

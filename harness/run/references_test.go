@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/reference"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -46,7 +47,7 @@ func TestAReferenceThatFails(t *testing.T) {
 	assert.ErrorIs(t, err, full)
 	never, err := newReferences([]string{"cpu"}, reference.Config{}).summarise()
 	assert.Empty(t, never)
-	assert.Error(t, err)
+	golden.Cases(t, "testdata/references.golden").Error(t, "never", err)
 }
 
 // A run on the real server measures its references before the first round, between the rounds and
@@ -110,9 +111,11 @@ func TestAnInterruptedReferenceEndsTheRun(t *testing.T) {
 	}
 	err = r.run(ctx)
 	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "interrupted after round 1 of 2")
 	stored, histograms, err := result.ReadStored(folder.Path())
 	require.NoError(t, err)
 	assert.Equal(t, result.Invalid, stored.Verdict)
+	assert.Equal(t, "the run did not finish: it stored 1 of 2 rounds", stored.Reasons[0])
 	require.Len(t, stored.Rounds, 1)
 	assert.Equal(t, r.result.Rounds[0].Cycles, stored.Rounds[0].Cycles)
 	assert.Len(t, histograms, 1)

@@ -41,6 +41,7 @@ func TestEnqueueAlone(t *testing.T) {
 		assert.NotContains(t, r.Metrics, name)
 	}
 	shown := e.shown.String()
+	assert.Contains(t, shown, " enqueues/s, server ")
 	assert.Regexp(t, `small: pass: [\d,.]+ enqueues/s`, shown)
 }
 

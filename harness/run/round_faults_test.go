@@ -94,6 +94,7 @@ func TestFaultsOfARealCluster(t *testing.T) {
 	assert.InDelta(t, 120, len(f.Cycles), 1, "partial slots of 100 ms do not count")
 	assert.Positive(t, e.result.Metrics[result.FaultFirstAckMsMax].Median)
 	assert.Contains(t, e.result.Metrics, result.FailedCalls)
+	assert.Contains(t, e.shown.String(), "faults: 3, first cycle after ")
 }
 
 func TestFaultThatCannotBeInjectedIsIncorrect(t *testing.T) {

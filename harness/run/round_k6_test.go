@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
@@ -96,6 +97,7 @@ func TestScriptYieldsAnOrdinaryResult(t *testing.T) {
 	assert.NotContains(t, generator.Unknown, "rss_mb_max")
 	require.Len(t, round.Series, 10)
 	assert.Positive(t, round.Series[1].CyclesPerS)
+	assert.Contains(t, e.shown.String(), ", window ", "its progress is shown")
 	assert.FileExists(t, filepath.Join(e.folder, "logs", "k6-01.log"))
 	assert.Equal(t, observe.Binary(e.k6), e.result.Manifest.Build.K6)
 	assert.Len(t, e.result.Manifest.Build.K6, 64)
@@ -181,12 +183,15 @@ func TestScriptOnAClusterAndProfiled(t *testing.T) {
 }
 
 func TestScriptWithoutK6(t *testing.T) {
-	t.Setenv("PRONY_K6", filepath.Join(t.TempDir(), "none"))
+	none := filepath.Join(t.TempDir(), "none")
+	t.Setenv("PRONY_K6", none)
+	texts := golden.Cases(t, "testdata/withoutk6.golden")
+	texts.Replace(none, "K6")
 	out := t.TempDir()
 	_, _, err := Execute(t.Context(), scriptedScenario(t), Options{Out: out, Server: queued})
-	require.Error(t, err)
+	texts.Error(t, "run", err)
 	_, err = Interleave(t.Context(), scriptedScenario(t), []Arm{{Name: Base, Server: queued}, {Name: Change, Server: queued}}, ArmsOptions{Options: Options{Out: out}})
-	require.Error(t, err)
+	texts.Error(t, "arms", err)
 	made, err := os.ReadDir(out)
 	require.NoError(t, err)
 	assert.Empty(t, made, "a run that cannot begin leaves no folder")

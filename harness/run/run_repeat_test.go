@@ -49,6 +49,7 @@ func TestAnInvalidRoundIsMeasuredOnceMore(t *testing.T) {
 	assert.Equal(t, 2, r.Metrics[result.Lost].N)
 	require.NotEmpty(t, r.Warnings)
 	assert.Contains(t, r.Warnings, "round 1: it was repeated once at the end of the run, because it was invalid: "+first.Reasons[0])
+	assert.Contains(t, e.shown.String(), "small: repeating invalid rounds: 1 round\n")
 	stored, histograms, err := result.Read(e.folder)
 	require.NoError(t, err)
 	assert.Len(t, stored.Repeated, 1)

@@ -163,7 +163,9 @@ func TestExecuteNeedsItsFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, _, err := Execute(t.Context(), small(), Options{Out: file, Server: queued})
-	require.Error(t, err)
+	texts := golden.Cases(t, "testdata/folder.golden")
+	texts.Replace(file, "FILE")
+	texts.Error(t, "a file", err)
 }
 
 func TestJudge(t *testing.T) {

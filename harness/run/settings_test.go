@@ -34,6 +34,7 @@ func TestSettingsThatTheServerRefuses(t *testing.T) {
 	assert.Equal(t, result.Misconfigured, r.Verdict)
 	require.Len(t, r.Reasons, 1)
 	assert.Contains(t, r.Reasons[0], "memory of 200 MiB has no room for up to 4 memtables of 512 MiB")
+	assert.Contains(t, r.Reasons[0], "raise --memory, or lower the sizes")
 }
 
 // Clusters of one, three and five nodes run with several shards, swept as in a scenario.

@@ -77,6 +77,7 @@ func TestTargetsDoNotSpoilEachOther(t *testing.T) {
 	}
 	require.Len(t, r.NotMeasured, 1)
 	assert.Equal(t, result.NotMeasured{Point: 3, Name: "name=absent", Why: "Memory is not here: it is not installed: install it"}, r.NotMeasured[0])
+	assert.Contains(t, r.Warnings, "name=absent is not measured: Memory is not here: it is not installed: install it")
 	require.Len(t, r.Rounds, 3)
 	assert.Equal(t, result.Pass, r.Rounds[0].Verdict, "%v", r.Rounds[0].Reasons)
 	assert.Equal(t, result.Incorrect, r.Rounds[1].Verdict)
@@ -91,6 +92,7 @@ func TestTargetsDoNotSpoilEachOther(t *testing.T) {
 	assert.Contains(t, points[1].Metrics, result.Lost)
 	assert.NotContains(t, points[2].Metrics, result.CyclesPerS)
 	require.Len(t, r.Manifest.Targets, 4)
+	assert.Equal(t, "it is not installed: install it", r.Manifest.Targets[2].Missing)
 }
 
 // A target whose servers fail is not measured again, and the others continue.
@@ -159,5 +161,6 @@ func TestTargetsThatCannotBeLaunched(t *testing.T) {
 
 	s.Topology.Target.Program = filepath.Join(t.TempDir(), "none")
 	_, _, err := Execute(t.Context(), s, Options{Out: t.TempDir()})
-	require.Error(t, err)
+	texts.Replace(s.Topology.Target.Program, "PROGRAM")
+	texts.Error(t, "no program", err)
 }

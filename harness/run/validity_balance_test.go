@@ -138,6 +138,7 @@ func TestARunWhoseBacklogGrowsIsInvalid(t *testing.T) {
 	})
 	require.Equal(t, result.Invalid, m.round.Verdict, "%v", m.round.Reasons)
 	require.Len(t, m.round.Reasons, 1)
+	assert.Contains(t, m.round.Reasons[0], "the backlog grew by")
 	assert.NotZero(t, m.round.Metrics[result.CyclesPerS], "the round still shows its figures")
 }
 
@@ -165,6 +166,7 @@ func TestABacklogThatOutlastsTheDrainIsInvalid(t *testing.T) {
 	r := execute(t, overrun(), acting(t, faultAfter)).result
 	require.Equal(t, result.Invalid, r.Verdict, "%v", r.Reasons)
 	require.Len(t, r.Reasons, 2)
+	assert.Contains(t, r.Reasons[0], "the backlog grew by")
 	assert.Regexp(t, `not all tasks were completed 1s after the window: the servers still hold [\d,]+ tasks, and workers were still completing them: `+
 		`lengthen phases.drain, or bound the backlog with in_flight$`, r.Reasons[1])
 	l := r.Rounds[0].Ledger
@@ -183,6 +185,7 @@ func TestABacklogThatNoAccountShowsIsIncorrect(t *testing.T) {
 	require.Equal(t, result.Incorrect, r.Verdict, "%v", r.Reasons)
 	assert.Contains(t, strings.Join(r.Reasons, "\n"), "not all tasks were completed 1s after the window\n")
 	assert.NotZero(t, r.Rounds[0].Ledger.Lost)
+	assert.Contains(t, strings.Join(r.Warnings, "\n"), "round 1: cannot tell whether the servers still hold the incomplete tasks: ")
 }
 
 // Tasks count as left if the servers' counts account for all of them, except for completions in

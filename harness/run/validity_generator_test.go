@@ -74,6 +74,7 @@ func TestGeneratorThatIsTheBottleneck(t *testing.T) {
 			}
 			assert.Equal(t, result.Invalid, r.Verdict)
 			require.NotEmpty(t, r.Reasons)
+			assert.Contains(t, r.Reasons[0], "the generator was the bottleneck: it used ")
 			assert.Contains(t, r.Reasons[0], "(validity.generator_cpu_percent_max)")
 		})
 	}

@@ -95,6 +95,8 @@ func TestRateThatRises(t *testing.T) {
 	require.NotNil(t, w)
 	assert.False(t, w.Stationary)
 	assert.InDelta(t, 100*(1975.0/1025-1), w.TrendPercent, 4)
+	assert.Contains(t, w.Reason, "the rate rose by 9")
+	assert.Contains(t, w.Reason, "raise phases.warmup")
 
 	var j validity.Judgement
 	judgeTrend(&j, w, scenario.Validity{TrendPercentMax: new(50.0)})

@@ -138,6 +138,7 @@ func TestUnfitHost(t *testing.T) {
 		r := on(t, s, root, acting(t, faultNone))
 		assert.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 		assert.Len(t, r.Warnings, 4)
+		assert.Contains(t, strings.Join(r.Warnings, "\n"), "round 1: the hypervisor took 20 % of all CPUs' time; up to 5 % is sound")
 	})
 	t.Run("a scenario without limits", func(t *testing.T) {
 		s.Validity = scenario.Validity{}
@@ -188,11 +189,13 @@ func TestRateWithATrend(t *testing.T) {
 	})
 	assert.Equal(t, result.Invalid, m.round.Verdict)
 	require.Len(t, m.round.Reasons, 1, "%v", m.round.Reasons)
+	assert.Contains(t, m.round.Reasons[0], "the rate fell by ")
 	assert.Contains(t, m.round.Reasons[0], "(validity.trend_percent_max)")
 	w := m.round.Warmup
 	require.NotNil(t, w)
 	assert.False(t, w.Stationary)
 	assert.InDelta(t, -100*380.0/990, w.TrendPercent, 3)
+	assert.Contains(t, w.Reason, "the rate fell by ")
 }
 
 func TestJudgeHostOfRoundsWithoutFigures(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
@@ -44,12 +45,13 @@ func TestWindowProbeOfAServerThatIsGone(t *testing.T) {
 	m := &measured{round: result.Round{Metrics: map[string]float64{}}}
 	require.NoError(t, w.finish(m))
 	require.Len(t, m.warnings, 3)
+	assert.Contains(t, m.warnings[1], "its counters are missing")
 	assert.Contains(t, m.warnings[2], "its memory is missing")
 	w.counters.storage(m)
 	assert.NotContains(t, m.round.Metrics, result.StorageSetsPerCycle)
 
 	w.clocks.server, w.clocks.client = observe.Spent{CPU: 6 * time.Millisecond}, observe.Spent{CPU: 2 * time.Millisecond}
-	require.Error(t, w.clocks.perCycle(m))
+	golden.Cases(t, "testdata/nocycle.golden").Error(t, "no cycle", w.clocks.perCycle(m))
 	assert.NotContains(t, m.round.Metrics, result.ServerCPUUsPerCycle, "no figure without a cycle")
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestServerBuilds(t *testing.T) {
@@ -55,6 +57,6 @@ func TestServerBuildsAreSwept(t *testing.T) {
 	require.True(t, known)
 	assert.Equal(t, s.Points[1].Topology, found.Topology)
 	assert.Equal(t, "v1", stored.Topology.Build.GOAMD64, "a point does not modify the stored scenario")
-	require.Error(t, s.BuildProblem("prony compare"))
+	golden.Cases(t, "testdata/build.golden").Error(t, "prony compare", s.BuildProblem("prony compare"))
 	require.NoError(t, parsed(t, leastScenario).BuildProblem("prony compare"))
 }

@@ -43,6 +43,7 @@ func TestLoadReportsAllFilesInOnePass(t *testing.T) {
 	second := strings.Index(text, "testdata/missing.hcl: cannot be read: no such file or directory")
 	third := strings.Index(text, "testdata/bad/syntax.hcl line")
 	assert.True(t, 0 <= first && first < second && second < third, text)
+	assert.Contains(t, text, "in 3 files")
 }
 
 func TestLoadRefusesNamesTakenAcrossFiles(t *testing.T) {
@@ -229,7 +230,7 @@ func TestLoadBoundsItsReport(t *testing.T) {
 		assert.Less(t, len(err.Error()), 100_000, src[:40])
 	}
 	_, err := parse("hostile.hcl", []byte("scenario \"a\" {"+strings.Repeat("\n a=1", 8_000)+"\n}"), nil)
-	require.Error(t, err)
+	require.ErrorContains(t, err, "8003 errors in 1 file, of which 100 are shown")
 	assert.Equal(t, 100, strings.Count(err.Error(), "Error: "))
 }
 

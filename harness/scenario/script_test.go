@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // scripted writes a scenario that runs the given script, and returns the path of its file.
@@ -48,7 +50,9 @@ func TestScriptHasABoundedSize(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("\n", ScriptBytesMax+1)), 0o600))
 	_, err = Load(scripted(t, dir, "large.js"))
-	require.Error(t, err)
+	s := golden.Cases(t, "testdata/largescript.golden")
+	s.Replace(dir, "FOLDER")
+	s.Error(t, "too large", err)
 }
 
 // The scripts of a sweep are read, and each point has the hash of its script.

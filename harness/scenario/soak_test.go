@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestSoak(t *testing.T) {
@@ -33,7 +35,7 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []int{10, 20, 30}, with)
-	require.Error(t, s.SoakProblem("prony run"))
+	golden.Cases(t, "testdata/soak.golden").Error(t, "prony run", s.SoakProblem("prony run"))
 }
 
 func TestSoakByDefault(t *testing.T) {

@@ -85,7 +85,7 @@ func TestProblemsOfPointsAreReportedOnce(t *testing.T) {
   sweep "workload.main.batch" { values = [1, 2, 3, 4, 5] }
 ` + strings.Repeat("  capture \"cpus\" {}\n", 99) + "}\n"
 	_, err := parse("a.hcl", []byte(src), nil)
-	require.Error(t, err)
+	require.ErrorContains(t, err, "99 errors in 1 file")
 	assert.Equal(t, 99, strings.Count(err.Error(), "Error: "))
 	_, err = parse("a.hcl", []byte(strings.Replace(src, "}\n", strings.Repeat("  capture \"cpus\" {}\n", 50)+"}\n", 1)), nil)
 	require.Error(t, err)

@@ -242,6 +242,7 @@ func TestClusterThatFails(t *testing.T) {
 		require.NoError(t, c.Servers()[1].Node().process.Kill())
 		<-c.Failed()
 		err := c.Stop(t.Context())
+		require.ErrorContains(t, err, "n2: the server ended by itself")
 		assert.Equal(t, "signal: killed", serverError(t, err).Status)
 		s.assertAllEmpty(t)
 	})
@@ -251,7 +252,9 @@ func TestClusterThatFails(t *testing.T) {
 		require.NoError(t, c.Servers()[1].Node().process.Kill())
 		<-c.Failed()
 		require.NoError(t, c.Servers()[1].Start(t.Context()))
-		assert.Equal(t, "signal: killed", serverError(t, c.Stop(t.Context())).Status)
+		err := c.Stop(t.Context())
+		require.ErrorContains(t, err, "n2: the server ended by itself")
+		assert.Equal(t, "signal: killed", serverError(t, err).Status)
 		s.assertAllEmpty(t)
 	})
 	t.Run("one node does not end", func(t *testing.T) {
@@ -273,6 +276,7 @@ func TestClusterThatFails(t *testing.T) {
 			}
 			s.config.StartTimeout *= 2
 		}
+		require.ErrorContains(t, err, "n1: the server was not ready within")
 		require.ErrorContains(t, err, "shard 0 has no leader")
 		s.assertAllEmpty(t)
 	})
@@ -311,6 +315,7 @@ func TestClusterThatFails(t *testing.T) {
 			return address, nil
 		}
 		_, err := Start(t.Context(), s.config)
+		require.ErrorContains(t, err, "ended before it was ready")
 		require.ErrorContains(t, err, "address already in use")
 		s.assertNoFolders(t)
 	})

@@ -56,7 +56,7 @@ func TestKeptServersAreResumed(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, there)
 			_, err = Start(t.Context(), s.config)
-			require.Error(t, err)
+			require.ErrorContains(t, err, "contains servers: resume them, or use another folder")
 
 			for _, how := range []string{"stopped", "killed"} {
 				c := s.resume(t)
@@ -71,7 +71,9 @@ func TestKeptServersAreResumed(t *testing.T) {
 				assert.Equal(t, []string{"found records"}, lines)
 				if how == "killed" {
 					require.NoError(t, only(t, c).Node().process.Kill())
-					assert.Equal(t, "signal: killed", serverError(t, c.Stop(t.Context())).Status)
+					err := c.Stop(t.Context())
+					require.ErrorContains(t, err, "ended by itself")
+					assert.Equal(t, "signal: killed", serverError(t, err).Status)
 				} else {
 					require.NoError(t, c.Stop(t.Context()))
 				}
@@ -114,6 +116,7 @@ func TestAStartThatFailedLeavesNoStateBehind(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(s.config.Keep, KeptDir, stateFile)))
 	_, err = Resume(t.Context(), s.config)
 	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "resume topology: read the state of the servers: ")
 	c = s.start(t)
 	lines, err := only(t, c).Node().LastLines(1)
 	require.NoError(t, err)

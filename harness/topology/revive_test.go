@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func awaitFailure(t *testing.T, c *Cluster) {
@@ -42,6 +44,7 @@ func TestServersAreRevived(t *testing.T) {
 		assert.Equal(t, "n2", revived[0].Server)
 		assert.True(t, revived[0].Killed)
 		assert.NotEmpty(t, revived[0].Failure.Lines)
+		assert.Contains(t, revived[0].Failure.Error(), "n2: the server ended by itself")
 		assert.False(t, revived[0].Ended.Before(began))
 		assert.Positive(t, revived[0].Down)
 		assert.LessOrEqual(t, revived[0].Down, time.Since(began))
@@ -68,5 +71,5 @@ func TestServersAreRevived(t *testing.T) {
 	require.NoError(t, c.Stop(t.Context()))
 	s.assertAllEmpty(t)
 	_, err = c.Revive(t.Context())
-	require.Error(t, err)
+	golden.Cases(t, "testdata/revive.golden").Error(t, "stopped", err)
 }

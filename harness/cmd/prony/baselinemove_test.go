@@ -222,7 +222,7 @@ func refusedMove(t *testing.T, s *golden.Sheet, name string, commits []string, s
 	var d moved
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &d), got.stdout)
 	assert.Equal(t, code, d.Verdict.ExitCode())
-	assert.NotEmpty(t, d.Refused)
+	s.Equal(t, name+", as JSON", withoutCommits(strings.Join(d.Refused, "\n"), commits))
 	after, err := os.ReadFile(buildFile)
 	require.NoError(t, err)
 	assert.Equal(t, string(before), string(after))

@@ -100,6 +100,7 @@ func TestCheckTakesTheNewestRun(t *testing.T) {
 	require.NoError(t, os.RemoveAll(newest))
 	got = prony(t, "check", "--json")
 	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "prony: there is no newest run: runs/latest does not exist here")
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 }
 

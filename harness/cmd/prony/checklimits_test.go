@@ -24,6 +24,7 @@ func TestCheckByTheLimitsThatARunCarried(t *testing.T) {
 	for range 2 {
 		got = prony(t, "check", "--json", folder)
 		assert.Equal(t, 1, got.code, got.stderr)
+		assert.Contains(t, got.stderr, "is below the floor 1e+15: no host does that")
 		assert.NotContains(t, got.stderr, "baseline")
 		assert.Equal(t, result.Regressed, got.document(t).Verdict)
 		write(t, "baselines/other.hcl", "baseline \"other\" {\n  floor \"cycles_per_s\" {\n    min     = 1\n    because = \"x\"\n  }\n}\n")

@@ -20,6 +20,7 @@ func TestOverview(t *testing.T) {
 		assert.Empty(t, got.stderr)
 		golden.Text(t, "testdata/overview.golden", got.stdout)
 	}
+	assert.NoDirExists(t, defaultOut, "none of these made a run folder")
 }
 
 // The help describes each command and each flag.

@@ -217,6 +217,8 @@ func TestCompareRefusesDifferentSettings(t *testing.T) {
 	mistake(t, s, "compare", folder.Path(), larger.Path())
 	got := mistake(t, s, "compare", "--json", base, folder.Path())
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
+	assert.Contains(t, got.stderr, `topology.busy_poll is absent and "true"`)
+	assert.Contains(t, got.stderr, "--allow-different-settings")
 	assert.Equal(t, 0, prony(t, "compare", base, change).code)
 	assert.Equal(t, 0, prony(t, "compare", "--allow-different-settings", base, folder.Path()).code)
 }
@@ -325,6 +327,7 @@ func TestCompareBuildsBothSides(t *testing.T) {
 		gitDo(t, "commit", "--quiet", "-am", "broken")
 		got := prony(t, "compare", "--base", "HEAD", "--change", "HEAD~1", "--json")
 		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.stderr, "build base of ")
 		assert.Contains(t, got.stderr, "main.go:9")
 		assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 		nothingOfBuilds(t, tmp)

@@ -63,6 +63,7 @@ func TestGuard(t *testing.T) {
 	got = prony(t, "guard", "one.hcl")
 	assert.Equal(t, 0, got.code, got.stderr)
 	assert.Empty(t, got.stdout)
+	assert.Contains(t, got.stderr, "\n1 of 1 scenario passed in ")
 }
 
 // Limits for another configuration are rejected before anything is measured.

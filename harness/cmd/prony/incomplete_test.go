@@ -42,6 +42,7 @@ func TestTheNewestRunMayBeIncomplete(t *testing.T) {
 	s.Equal(t, "a page", got.stderr)
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
+	assert.Contains(t, string(text), "Verdict: **invalid**")
 	assert.Contains(t, string(text), didNotFinish)
 	assert.NoFileExists(t, filepath.Join(complete, "report.md"))
 

@@ -102,6 +102,7 @@ func TestListOfFolders(t *testing.T) {
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 	got = mistake(t, s, "list", "--tag", "nope", "testdata/language/many")
 	assert.Empty(t, got.stdout)
+	assert.Equal(t, "prony: --tag \"nope\": no scenario in testdata/language/many has that tag; there are alone, raft, smoke\n", got.stderr)
 	got = prony(t, "list", "--json", "--tag", "smoke", "--tag", "alone", "testdata/language/many")
 	assert.Equal(t, 0, got.code, got.stderr)
 	assert.JSONEq(t, `{"scenarios": []}`, got.stdout)

@@ -51,6 +51,7 @@ func TestEveryCommandHasJSON(t *testing.T) {
 
 			got := prony(t, append(pathOf(c), "--json", "--no-such-flag")...)
 			assert.Equal(t, 2, got.code)
+			assert.Contains(t, got.stderr, "no-such-flag")
 			document := got.document(t)
 			assert.Equal(t, result.Misconfigured, document.Verdict)
 			assert.Contains(t, document.Error, "no-such-flag")
@@ -112,7 +113,7 @@ func TestReportAsJSON(t *testing.T) {
 	assert.Equal(t, 2, got.code)
 	document = got.document(t)
 	assert.Equal(t, result.Misconfigured, document.Verdict)
-	assert.NotEmpty(t, document.Error)
+	sheet(t).Equal(t, "no such run", document.Error)
 	assert.Len(t, document.Pages, 1, "the written pages are listed")
 }
 

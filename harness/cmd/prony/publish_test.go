@@ -93,6 +93,7 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 	assert.Equal(t, filepath.Base(d.Scenarios[0].Run), records[0].Run)
+	assert.Contains(t, ran.stderr, "one: published as reports/scenarios/one.md\npublish: 1 published, 0 not complete, 0 not started\n")
 
 	again := func(scenarios int, args ...string) {
 		t.Helper()
@@ -242,6 +243,7 @@ func TestEachCompleteRunIsPublished(t *testing.T) {
 	s.Equal(t, "six scenarios", said)
 	page, err := os.ReadFile(p.outcomes[2].Page)
 	require.NoError(t, err)
+	assert.Contains(t, string(page), "no figure of it is published")
 	assert.NotContains(t, string(page), "cycles_per_s")
 }
 
@@ -252,6 +254,7 @@ func TestAPublishedRunIsJudgedByTheLimits(t *testing.T) {
 	got := prony(t, "publish", "--json")
 	require.Equal(t, result.Regressed.ExitCode(), got.code, got.stderr)
 	assert.Regexp(t, `one: regressed, published as reports/scenarios/one.md: cycles_per_s \S+ is below the floor 1e\+15: half of what it does\n`, got.stderr)
+	assert.Contains(t, got.stderr, "one: measured: ")
 	assert.NotContains(t, got.stderr, "one: pass", "only the limits give a verdict")
 	document := got.document(t)
 	assert.Equal(t, "reports/scenarios/one.md", document.Scenarios[0].Page)
@@ -287,6 +290,7 @@ func TestNoScenarioBeginsThatEndsTooLate(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, p.outcomes)
 	assert.Regexp(t, `a: not started: it takes about \d+s, and --within leaves (30|29)s\n`, said)
+	assert.Contains(t, said, "publish: 0 published, 0 not complete, 1 not started")
 }
 
 func TestWhatWasPublishedBeforeAnErrorStays(t *testing.T) {

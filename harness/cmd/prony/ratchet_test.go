@@ -119,7 +119,7 @@ func TestRunSuite(t *testing.T) {
 	// killed at its end.
 	failed, err = runSuite(t.Context(), dir, "sleep 600 & echo $! > pid; wait", 300*time.Millisecond)
 	require.NoError(t, err)
-	assert.NotEmpty(t, failed, "it did not end in time")
+	assert.Contains(t, failed, "did not end in 300ms")
 	gone()
 	failed, err = runSuite(t.Context(), dir, "sleep 600 >/dev/null 2>&1 & echo $! > pid", time.Minute)
 	require.NoError(t, err)
@@ -127,8 +127,10 @@ func TestRunSuite(t *testing.T) {
 	gone()
 	_, err = runSuite(cancelled(t), dir, "true", time.Minute)
 	assert.ErrorIs(t, err, context.Canceled)
+	assert.ErrorContains(t, err, "interrupted")
 	_, err = runSuite(t.Context(), filepath.Join(dir, "none"), "true", time.Minute)
 	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "run the test suite")
 }
 
 func TestTailIsBounded(t *testing.T) {

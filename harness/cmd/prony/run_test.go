@@ -73,6 +73,7 @@ func TestRunCheckReport(t *testing.T) {
 	})
 	folder := document.Scenarios[0].Run
 	assert.Equal(t, defaultOut, filepath.Dir(folder))
+	assert.Contains(t, ran.stderr, "run folder "+folder)
 	assert.NotContains(t, ran.stderr, "\x1b", "a buffer is not a terminal")
 	read, _, err := result.Read(folder)
 	require.NoError(t, err)
@@ -101,6 +102,11 @@ baseline "tiny" {
 		assert.Equal(t, filepath.Join(folder, "report.md")+"\n", got.stdout)
 		assert.Empty(t, got.stderr)
 		assert.NotEmpty(t, read.Profiles)
+		page, err := os.ReadFile(filepath.Join(folder, "report.md"))
+		require.NoError(t, err)
+		assert.Contains(t, string(page), "| payload, bytes | `fixed(64)` |")
+		assert.Contains(t, string(page), "Every payload has 64 bytes.")
+		assert.Contains(t, string(page), "contended unlock")
 		for _, plot := range []string{"tiny-throughput.svg", "tiny-latency.svg"} {
 			assert.FileExists(t, filepath.Join(folder, plot))
 		}
@@ -144,6 +150,7 @@ exec '%s' "$@"`, queuedBinary))
 	assert.Equal(t, result.Misconfigured, document.Scenarios[1].Verdict)
 	require.NotEmpty(t, document.Scenarios[1].Reasons)
 	assert.Contains(t, document.Scenarios[1].Reasons[0], "store: not today")
+	assert.Contains(t, got.stderr, "store: not today")
 	for _, s := range document.Scenarios {
 		assert.Equal(t, "results", filepath.Dir(s.Run))
 		assert.FileExists(t, filepath.Join(s.Run, result.ResultFile))
@@ -160,6 +167,7 @@ func TestRunOnAFullDisk(t *testing.T) {
 	write(t, "tiny.hcl", tiny("tiny", "60s", ""))
 	got := prony(t, "run", "--json", "tiny.hcl")
 	assert.Equal(t, 5, got.code)
+	assert.Contains(t, got.stderr, "round 1: the server ended by itself")
 	assert.Contains(t, got.stderr, "status: exit status ")
 	document := got.document(t)
 	assert.Equal(t, result.Incorrect, document.Verdict)

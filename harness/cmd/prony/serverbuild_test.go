@@ -83,6 +83,7 @@ func TestABuildThatFails(t *testing.T) {
 	dir := filepath.Dir(fakeGo(t))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho 'the compiler is missing'\nexit 1\n"), 0o700))
 	_, err := builtServers(t.Context(), []*scenario.Scenario{builtBy(&scenario.ServerBuild{Race: true})}, io.Discard)
+	require.ErrorContains(t, err, "the server, built with the race detector: build build-1 of ")
 	require.ErrorContains(t, err, "the compiler is missing")
 }
 

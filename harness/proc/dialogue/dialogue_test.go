@@ -169,7 +169,7 @@ func TestAProcessThatBreaksTheRules(t *testing.T) {
 	s.Replace(p.logPath, "LOG")
 	err = p.Call(t.Context(), time.Minute, "double", 1, nil)
 	s.Error(t, "answers nonsense", err)
-	require.Error(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "no further command is sent")
+	s.Error(t, "no further command is sent", p.Call(t.Context(), time.Minute, "double", 1, nil))
 
 	p = start(t, "answers too long")
 	s.Replace(p.logPath, "LOG")
@@ -192,8 +192,11 @@ func TestAProcessThatBreaksTheRules(t *testing.T) {
 	require.Error(t, p.End(ctx, time.Minute, "end", nil))
 	require.Equal(t, "signal: killed", p.Status())
 
-	_, err = Start("helper", Command{Binary: filepath.Join(t.TempDir(), "none"), LogPath: filepath.Join(t.TempDir(), "log")})
+	none := filepath.Join(t.TempDir(), "none")
+	_, err = Start("helper", Command{Binary: none, LogPath: filepath.Join(t.TempDir(), "log")})
 	require.ErrorIs(t, err, os.ErrNotExist)
+	s.Replace(none, "BINARY")
+	s.Error(t, "no binary", err)
 }
 
 func TestVersionsAreCompared(t *testing.T) {
@@ -241,5 +244,8 @@ func TestALateAnswer(t *testing.T) {
 	defer cancel()
 	err := p.Call(ctx, time.Minute, "hang", nil, nil)
 	require.ErrorIs(t, err, late)
-	require.Error(t, p.Wait(t.Context(), time.Millisecond))
+	s := golden.Cases(t, "testdata/late.golden")
+	s.Replace(p.logPath, "LOG")
+	s.Error(t, "call", err)
+	s.Error(t, "end", p.Wait(t.Context(), time.Millisecond))
 }

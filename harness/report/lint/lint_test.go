@@ -93,6 +93,7 @@ func TestRatesSayWhatWasMeasured(t *testing.T) {
 		require.Len(t, found, 1, text)
 		assert.Equal(t, Provenance, found[0].Rule)
 		assert.Regexp(t, `^"(92,000 cycles/s|92,000 tasks/s|9 cycles/s)" has no source`, found[0].Text)
+		assert.Contains(t, found[0].Text, "has no source: name the scenario or the command, or link to the page")
 	}
 }
 
