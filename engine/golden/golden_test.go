@@ -129,6 +129,11 @@ func TestCases(t *testing.T) {
 	assert.Contains(t, run("a:one\n=== two"), "no line of a text begins")
 	assert.Contains(t, outcome(t, func(t testing.TB) { golden.Cases(t, file).Error(t, "a", nil) }), "an error is expected")
 
+	assert.Contains(t, outcome(t, func(t testing.TB) {
+		golden.Cases(t, file)
+		golden.Cases(t, file)
+	}), "has two sheets")
+
 	t.Setenv(golden.Variable, "write")
 	require.Empty(t, run("a:one"))
 	text, err = os.ReadFile(path)

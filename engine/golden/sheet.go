@@ -24,6 +24,9 @@ type Sheet struct {
 	got map[string]string
 }
 
+// inUse contains the paths of the sheets of running tests.
+var inUse sync.Map
+
 // Cases returns the sheet of a file, whose path is relative to the package's folder. When t ends,
 // it fails if a section was not compared, unless only a part of t's subtests ran. Use each file in
 // one test only.
@@ -31,6 +34,9 @@ func Cases(t testing.TB, file string) *Sheet {
 	t.Helper()
 	s := &Sheet{t: t, file: file, want: map[string]string{}, got: map[string]string{}}
 	path := filepath.Join(folder, file)
+	if _, taken := inUse.LoadOrStore(path, t.Name()); taken {
+		t.Fatalf("%s has two sheets: each would write it without the sections of the other one", file)
+	}
 	text, err := os.ReadFile(path)
 	switch {
 	case err == nil:
@@ -38,7 +44,10 @@ func Cases(t testing.TB, file string) *Sheet {
 	case !Writing(t):
 		t.Errorf("%v: run make golden", err)
 	}
-	t.Cleanup(func() { s.finish(path) })
+	t.Cleanup(func() {
+		inUse.Delete(path)
+		s.finish(path)
+	})
 	return s
 }
 
