@@ -2,8 +2,8 @@
 // PRONY_GOLDEN=write, and the tests then write their output to the files: read the difference before
 // you commit it.
 //
-// Text is for a long output, such as a page: a file of its own. Cases is for many short ones, such
-// as the errors of a table of bad inputs: one file for all.
+// Text compares a long output, such as a page, with one file. Cases compares many short ones, such as
+// the errors of a table of bad inputs, with the sections of one file.
 package golden
 
 import (
