@@ -13,16 +13,17 @@ const (
 
 // Settlement ends or extends one lease.
 type Settlement struct {
-	Shard   uint16 // the task's shard; the state ignores it
-	Ref     Ref
-	Token   uint64
-	Action  Action
-	Result  []byte // used by Complete; stored if the task has a result retention
-	Error   string // used by Fail
-	DelayMs uint64 // used by Release, and by Fail, where 0 selects the backoff
-	LeaseMs uint64 // used by Extend
-	// Permanent makes Fail move the task to the dead letters, whatever attempts it has left.
+	Shard  uint16 // the task's shard; the state ignores it
+	Ref    Ref
+	Token  uint64
+	Action Action
+	// Permanent makes Fail move the task to the dead letters, whatever attempts it has left. It fills
+	// the room after Action: a larger Settlement would cost each cycle bytes.
 	Permanent bool
+	Result    []byte // used by Complete; stored if the task has a result retention
+	Error     string // used by Fail
+	DelayMs   uint64 // used by Release, and by Fail, where 0 selects the backoff
+	LeaseMs   uint64 // used by Extend
 }
 
 // Settle applies settlements of one tenant. It sets out[i] to the outcome of settlements[i]: nil,

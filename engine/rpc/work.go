@@ -76,13 +76,13 @@ type workStream struct {
 type workItem struct {
 	tasks     []queue.Delivery
 	shard     uint16 // the shard that leased the tasks
-	bytes     int    // approximate size of the item in a message
+	bytes     int32  // approximate size of the item in a message
 	answer    *queuepb.SettleAnswer
 	cancelled *queuepb.CancelledLease
 }
 
 func answerItem(a *queuepb.SettleAnswer) workItem {
-	return workItem{answer: a, bytes: call.ItemBytes + errorBytes(a.GetErrors())}
+	return workItem{answer: a, bytes: int32(call.ItemBytes + errorBytes(a.GetErrors()))}
 }
 
 // taskBytes returns the approximate size of a leased task in a message, in bytes.
@@ -229,7 +229,7 @@ func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	for i := range deliveries {
 		bytes += taskBytes(&deliveries[i])
 	}
-	w.push(workItem{tasks: deliveries, shard: shard, bytes: bytes})
+	w.push(workItem{tasks: deliveries, shard: shard, bytes: int32(bytes)})
 }
 
 // cancel adds a lease whose task was cancelled to the outbox, if there is room. The shards call it.
@@ -239,7 +239,7 @@ func (w *workStream) cancel(shard uint16, ref queue.Ref, token uint64) {
 		return
 	}
 	id := queue.ID{Shard: shard, Ref: ref}.String()
-	w.push(workItem{cancelled: &queuepb.CancelledLease{Id: id, Token: token}, bytes: call.ItemBytes + len(id)})
+	w.push(workItem{cancelled: &queuepb.CancelledLease{Id: id, Token: token}, bytes: int32(call.ItemBytes + len(id))})
 }
 
 // push adds an item of a shard to the outbox.
@@ -340,14 +340,14 @@ type workMessage struct {
 func (w *workStream) sendItems(items []workItem) error {
 	m, left := &w.message, 0 // left is the approximate number of bytes still to send
 	for i := range items {
-		left += items[i].bytes
+		left += int(items[i].bytes)
 	}
 	for i := range items {
 		it := &items[i]
 		if it.answer != nil {
 			m.answers = append(m.answers, it.answer)
-			m.bytes += it.bytes
-			left -= it.bytes
+			m.bytes += int(it.bytes)
+			left -= int(it.bytes)
 			if err := w.sendFull(); err != nil {
 				return err
 			}
@@ -359,8 +359,8 @@ func (w *workStream) sendItems(items []workItem) error {
 				return err
 			}
 			m.heldBytes += int64(it.bytes)
-			m.bytes += it.bytes
-			left -= it.bytes
+			m.bytes += int(it.bytes)
+			left -= int(it.bytes)
 			if err := w.sendFull(); err != nil {
 				return err
 			}
