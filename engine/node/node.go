@@ -300,6 +300,7 @@ func (n *Node) serve() {
 
 // fail records the reason why the node failed. Only the first reason is reported.
 func (n *Node) fail(err error) {
+	n.space.CheckFailure(err)
 	n.turnNotReady("failed: " + err.Error())
 	select {
 	case n.failed <- err:

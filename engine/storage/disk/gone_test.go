@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -258,4 +260,18 @@ func TestALossIsSharedByAllStores(t *testing.T) {
 	_ = s.db.Close()
 	_ = s.files.Close()
 	require.NoError(t, other.Close())
+}
+
+// A failure of the node counts as a loss of the folder only if a file is missing.
+func TestAFailureBecauseOfAMissingFileIsALoss(t *testing.T) {
+	var ended []string
+	space := &Space{o: SpaceOptions{Dir: "data", Fatal: func(problem string) { ended = append(ended, problem) }}, users: map[SpaceUser]struct{}{}}
+	(*Space)(nil).CheckFailure(os.ErrNotExist)
+	space.CheckFailure(io.ErrUnexpectedEOF)
+	require.NoError(t, space.CheckPresent())
+	require.Empty(t, ended)
+	missing := fmt.Errorf("store the node's identity: %w", errors.Join(&os.LinkError{Op: "rename", Err: syscall.ENOENT}, io.ErrClosedPipe))
+	space.CheckFailure(missing)
+	require.Equal(t, "data", goneOf(t, space.CheckPresent()).Path)
+	require.Contains(t, ended[0], "store the node's identity")
 }

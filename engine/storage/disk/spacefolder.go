@@ -45,4 +45,17 @@ func (s *Space) CheckPresent() error {
 	return err
 }
 
+// CheckFailure ends the process if err shows that a file of the data folder is missing, or that the
+// folder is read-only. The owner of a file in the folder must call it for a failure that stops the
+// node, because the folder may be lost shortly before lookForData finds that.
+func (s *Space) CheckFailure(err error) {
+	if s == nil {
+		return
+	}
+	if gone := asGone("the node failed", s.o.Dir, err); gone != nil {
+		s.loss.record(gone)
+		s.end(gone)
+	}
+}
+
 func (s *Space) end(reason error) { NewLog(s.o.Log, s.o.Fatal).Gone(reason.Error()) }
