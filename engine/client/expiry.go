@@ -198,15 +198,22 @@ func (s *slots) extended(t *queuepb.Task, leaseMs uint64, confirmed bool) {
 	s.expires(until)
 }
 
-// LeaseLeft returns the remaining time of a task's lease by the session's monotonic clock. It
-// returns false if the lease has ended, or if the session does not know when it ends.
-func (w *Worker) LeaseLeft(t *queuepb.Task) (time.Duration, bool) {
+// LeaseLeft returns the remaining time of a task's lease by the session's monotonic clock. The error
+// is ErrCancelled if the server has reported that the task was cancelled, and ErrStaleToken if the
+// lease has ended, or if the session does not know when it ends.
+func (w *Worker) LeaseLeft(t *queuepb.Task) (time.Duration, error) {
 	w.slots.leases.mu.Lock()
 	defer w.slots.leases.mu.Unlock()
 	i := w.slots.leases.find(t.GetId(), t.GetToken())
 	if i < 0 || w.slots.leases.entries[i].until == 0 {
-		return 0, false
+		return 0, ErrStaleToken
+	}
+	if w.slots.leases.entries[i].cancelled {
+		return 0, ErrCancelled
 	}
 	left := w.slots.leases.entries[i].until - w.slots.expiry.now()
-	return left, left > 0
+	if left <= 0 {
+		return 0, ErrStaleToken
+	}
+	return left, nil
 }

@@ -15,13 +15,13 @@ const heading = "=== "
 
 // A Sheet compares short outputs with the sections of one file. It is safe for concurrent use.
 type Sheet struct {
-	t        testing.TB
-	file     string
-	want     map[string]string
-	replaced []string // pairs of old and new
+	t    testing.TB
+	file string
+	want map[string]string
 
-	mu  sync.Mutex
-	got map[string]string
+	mu       sync.Mutex
+	replaced []string // pairs of old and new
+	got      map[string]string
 }
 
 // inUse contains the paths of the sheets of running tests.
@@ -34,7 +34,7 @@ func Cases(t testing.TB, file string) *Sheet {
 	t.Helper()
 	s := &Sheet{t: t, file: file, want: map[string]string{}, got: map[string]string{}}
 	path := filepath.Join(folder, file)
-	if _, taken := inUse.LoadOrStore(path, t.Name()); taken {
+	if _, taken := inUse.LoadOrStore(path, true); taken {
 		t.Fatalf("%s has two sheets: each would write it without the sections of the other one", file)
 	}
 	text, err := os.ReadFile(path)
@@ -54,6 +54,8 @@ func Cases(t testing.TB, file string) *Sheet {
 // Replace replaces a text that differs between runs, such as the path of a temporary folder, in all
 // outputs that are added later.
 func (s *Sheet) Replace(old, with string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.replaced = append(s.replaced, old, with)
 }
 
@@ -61,12 +63,12 @@ func (s *Sheet) Replace(old, with string) {
 // of the case. A newline at the end of text makes no difference.
 func (s *Sheet) Equal(t testing.TB, name, text string) {
 	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	text = strings.TrimSuffix(strings.NewReplacer(s.replaced...).Replace(text), "\n")
 	if strings.Contains(name, "\n") || strings.Contains("\n"+text, "\n"+heading) {
 		t.Fatalf("%s: section %q: a name has one line, and no line of a text begins with %q", s.file, name, heading)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if _, again := s.got[name]; again {
 		t.Fatalf("%s: section %q is compared twice", s.file, name)
 	}

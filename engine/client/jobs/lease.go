@@ -22,9 +22,9 @@ const (
 // lease counts from the moment before the call, so the worker ends the context before the server
 // ends the lease.
 func (a *attempt) keepLease(ctx context.Context) {
-	lease, ok := a.session.LeaseLeft(a.task)
-	if !ok {
-		a.end(ErrLeaseLost)
+	lease, err := a.session.LeaseLeft(a.task)
+	if err != nil { // OnCancel may have been called before start noted the task
+		a.leaseEnded(err)
 		return
 	}
 	ends := time.Now().Add(lease)
@@ -45,16 +45,22 @@ func (a *attempt) keepLease(ctx context.Context) {
 		case err == nil:
 			ends = began.Add(lease)
 			timer.Reset(time.Until(began.Add(lease / 3)))
-		case errors.Is(err, ErrCancelled):
-			a.end(ErrCancelled)
-			return
 		case errors.Is(err, client.ErrStaleToken) || errors.Is(err, client.ErrNotFound) || !time.Now().Before(ends):
-			a.end(ErrLeaseLost)
+			a.leaseEnded(err) // ErrCancelled is an ErrStaleToken
 			return
 		default:
 			a.warn("extend a lease", err, about(a.task)...)
 			timer.Reset(min(lease/10, time.Until(ends)))
 		}
+	}
+}
+
+// leaseEnded ends the handler's context because of an error of the lease.
+func (a *attempt) leaseEnded(err error) {
+	if errors.Is(err, ErrCancelled) {
+		a.end(ErrCancelled)
+	} else {
+		a.end(ErrLeaseLost)
 	}
 }
 

@@ -91,7 +91,7 @@ func (r *run) warn(what string, err error, attributes ...any) {
 }
 
 // cancelled ends the context of a handler whose task was cancelled. If the handler has not started
-// yet, its first extension finds the cancellation.
+// yet, keepLease finds the cancellation at its start.
 func (r *run) cancelled(t *queuepb.Task) {
 	r.mu.Lock()
 	a := r.running[t]

@@ -67,7 +67,7 @@ func (w *Worker) open(ctx context.Context) (*run, error) {
 	if r.log == nil {
 		r.log = slog.Default()
 	}
-	r.handle = protect(func(ctx context.Context, t *queuepb.Task) error { return protect(w.Mux.of(t).handle)(ctx, t) })
+	r.handle = func(ctx context.Context, t *queuepb.Task) error { return protect(w.Mux.of(t).handle)(ctx, t) }
 	for _, m := range slices.Backward(w.Middleware) {
 		r.handle = protect(m(r.handle))
 	}
