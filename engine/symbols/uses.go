@@ -107,6 +107,7 @@ var Uses = map[string]Use{
 	"engine/cluster.(*replicaHost).Lead":              {Receives: []string{"cluster.replicaHost.opened"}},
 	"engine/cmd/queued.(*progress).run":               {Receives: []string{"main.progress.stop"}},
 	"engine/golden.(*Sheet).Equal":                    {Locks: []string{"golden.Sheet.mu"}},
+	"engine/golden.(*Sheet).Replace":                  {Locks: []string{"golden.Sheet.mu"}},
 	"engine/internal/historytest.(*Recorder).Call":    {Locks: []string{"historytest.Recorder.mu"}},
 	"engine/internal/historytest.(*Recorder).Count":   {Locks: []string{"historytest.Recorder.mu"}},
 	"engine/internal/historytest.(*Recorder).Ops":     {Locks: []string{"historytest.Recorder.mu"}},
