@@ -196,18 +196,7 @@ func TestALeadGoesToTheMemberThatIsNamed(t *testing.T) {
 	}
 	defer cancel()
 	for _, to := range []string{"n1", "n2", "n3", "n1", "n2", "n3"} {
-		for ends := time.Now().Add(patience); ; {
-			leader := g.leader()
-			if leader.id == to {
-				break
-			}
-			g.caughtUp(g.members[to], leader)
-			// On a busy host, an election prevents it, or moves the lead again.
-			if err := leader.Transfer(to); err != nil {
-				t.Log("transfer: ", err)
-			}
-			require.True(t, time.Now().Before(ends), "no leader hands over to %s", to)
-		}
+		g.transfer(to)
 	}
 	cancel()
 }
