@@ -422,7 +422,10 @@ func (f *follower[L]) noteError(err error) {
 	if f.lastErr == nil {
 		close(f.tried)
 	}
-	f.lastErr = err
+	// The end of the session's context does not explain why the tries before it failed.
+	if f.lastErr == nil || f.ctx.Err() == nil {
+		f.lastErr = err
+	}
 	f.mu.Unlock()
 	now := time.Now()
 	f.stale = true
