@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
@@ -69,6 +70,18 @@ func dialAdmin(t *testing.T, n *node.Node) *client.Admin {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	return a
+}
+
+// opened opens a session. A client that retries for less than a second may need several attempts if
+// the host pauses.
+func opened[S any](t *testing.T, open func() (S, error)) (session S) {
+	t.Helper()
+	require.Eventually(t, func() (ok bool) {
+		var err error
+		session, err = open()
+		return err == nil
+	}, patience, time.Millisecond)
+	return session
 }
 
 type (

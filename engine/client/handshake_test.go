@@ -108,8 +108,8 @@ func TestASessionOutlivesABadCertificate(t *testing.T) {
 	issued, other := newSecured(t), newSecured(t)
 	server := startRestarted(t, issued.files)
 	c := dial(t, server.config.Listen[0], issued.trusting(t), client.WithRetryMax(100*time.Millisecond))
-	p, err := c.Producer(ctx, "")
-	require.NoError(t, err)
+	p := opened(t, func() (*client.Producer, error) { return c.Producer(ctx, "") })
+	var err error
 	restart := func(files node.TLS) {
 		server.stop(false)
 		server.config.TLS = files

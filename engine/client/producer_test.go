@@ -118,8 +118,8 @@ func TestProducerCallsUnderWayEndWhenTheServerGoes(t *testing.T) {
 	ctx := bounded(t)
 	g := newGated()
 	f := &fake{produce: g.play}
-	p, err := dial(t, f.listen(t), client.WithRetryMax(time.Second)).Producer(ctx, "")
-	require.NoError(t, err)
+	c := dial(t, f.listen(t), client.WithRetryMax(time.Second))
+	p := opened(t, func() (*client.Producer, error) { return c.Producer(ctx, "") })
 	failed := make(chan error, callers)
 	for range callers {
 		go func() {
@@ -140,7 +140,7 @@ func TestProducerCallsUnderWayEndWhenTheServerGoes(t *testing.T) {
 		}
 	}
 	require.Positive(t, unknown)
-	_, err = p.Enqueue(ctx, client.Task{Queue: "q"})
+	_, err := p.Enqueue(ctx, client.Task{Queue: "q"})
 	require.ErrorIs(t, err, client.ErrUnavailable)
 	require.NotErrorIs(t, err, client.ErrUnknownOutcome, "the call was never sent")
 	require.NoError(t, p.Close(ctx), "a session without a server can be closed")
@@ -289,9 +289,9 @@ func TestASessionOpensWithoutRetries(t *testing.T) {
 	ctx := bounded(t)
 	g := newGated()
 	close(g.gate)
-	p, err := dial(t, (&fake{produce: g.play}).listen(t), client.WithRetryMax(0)).Producer(ctx, "")
-	require.NoError(t, err)
-	_, err = p.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("p")})
+	c := dial(t, (&fake{produce: g.play}).listen(t), client.WithRetryMax(0))
+	p := opened(t, func() (*client.Producer, error) { return c.Producer(ctx, "") })
+	_, err := p.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("p")})
 	require.NoError(t, err)
 	require.NoError(t, p.Close(ctx))
 }

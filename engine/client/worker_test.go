@@ -44,9 +44,9 @@ func state(ctx context.Context, t *testing.T, c *client.Client, id string) *queu
 
 func open(ctx context.Context, t *testing.T, c *client.Client, slots int) *client.Worker {
 	t.Helper()
-	w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: slots, Lease: time.Hour})
-	require.NoError(t, err)
-	return w
+	return opened(t, func() (*client.Worker, error) {
+		return c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: slots, Lease: time.Hour})
+	})
 }
 
 func receive(ctx context.Context, t *testing.T, w *client.Worker) *queuepb.Task {

@@ -32,9 +32,13 @@ func lint(t *testing.T, n *Node) {
 
 // promtool accepts the names of all series, including those of a cluster and of tenants.
 func TestMetricsPassTheLinter(t *testing.T) {
+	t.Parallel()
 	t.Run("alone, with tenants", func(t *testing.T) { lint(t, usedNode(t)) })
 	t.Run("in a cluster", func(t *testing.T) {
-		c := newConfigured(t, func(_ string, c *Config) { c.Metrics.Tenants = true }, 0, 0, 0)
+		c := newConfigured(t, func(id string, c *Config) {
+			calm(id, c)
+			c.Metrics.Tenants = true
+		}, 0, 0, 0)
 		led := c.leader()
 		ctx, cancel := context.WithTimeout(t.Context(), adminPatience)
 		defer cancel()

@@ -22,12 +22,21 @@ import (
 type stallingDisk struct {
 	stalled atomic.Bool
 	gate    chan struct{}
+	blocked chan struct{} // has an element once an fsync is blocked
+}
+
+func newStallingDisk() *stallingDisk {
+	return &stallingDisk{gate: make(chan struct{}), blocked: make(chan struct{}, 1)}
 }
 
 func (d *stallingDisk) maybe(op errorfs.Op) error {
 	switch op.Kind {
 	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
 		if strings.HasSuffix(op.Path, ".log") && d.stalled.Load() {
+			select {
+			case d.blocked <- struct{}{}:
+			default:
+			}
 			<-d.gate
 		}
 	}
@@ -35,7 +44,7 @@ func (d *stallingDisk) maybe(op errorfs.Op) error {
 }
 
 func TestAStalledNodeIsNotReadyUntilItGoesOn(t *testing.T) {
-	disk := &stallingDisk{gate: make(chan struct{})}
+	disk := newStallingDisk()
 	letGo := sync.OnceFunc(func() {
 		disk.stalled.Store(false)
 		close(disk.gate)

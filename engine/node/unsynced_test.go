@@ -65,7 +65,8 @@ func TestTheWindowOfLossOfSyncAndIntervalIsShown(t *testing.T) {
 // A cluster's leader shows the acknowledged tasks that are not on its disk yet. A follower
 // acknowledges nothing.
 func TestTheWindowOfLossOfAClusterIsShown(t *testing.T) {
-	c := newConfigured(t, nil, 0, 0, 0)
+	t.Parallel()
+	c := newConfigured(t, calm, 0, 0, 0)
 	led := c.leader()
 	ctx, cancel := context.WithTimeout(t.Context(), adminPatience)
 	defer cancel()

@@ -41,6 +41,7 @@ type group struct {
 	net     *netproxy.Mesh
 	members map[string]*member
 	change  func(*Options)
+	unknown int // tasks of fill whose outcome is unknown, because of an election
 }
 
 // member is a member of a group and its host: it runs the shard while it leads.
@@ -285,7 +286,33 @@ func (g *group) fill(n int, of ...string) {
 	for n > 0 {
 		if err := g.leader(of...).enqueue(make([]byte, 1000)); err == nil {
 			n--
+		} else if errors.Is(err, shard.ErrUnknownOutcome) {
+			g.unknown++
 		}
+	}
+}
+
+// filled checks the number of tasks that are stored after fill has stored n.
+func (g *group) filled(n int, stored uint64) {
+	g.Helper()
+	assert.GreaterOrEqual(g, stored, uint64(n))
+	assert.LessOrEqual(g, stored, uint64(n+g.unknown))
+}
+
+// transfer makes the leader hand over to a member, until the member leads. On a busy host, an
+// election prevents a hand-over, or moves the lead again.
+func (g *group) transfer(to string) {
+	g.Helper()
+	for ends := time.Now().Add(patience); ; {
+		leader := g.leader()
+		if leader.id == to {
+			return
+		}
+		g.caughtUp(g.members[to], leader)
+		if err := leader.Transfer(to); err != nil {
+			g.Log("transfer: ", err)
+		}
+		require.True(g, time.Now().Before(ends), "no leader hands over to %s", to)
 	}
 }
 

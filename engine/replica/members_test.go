@@ -12,9 +12,9 @@ import (
 // Promote is called for a member that was removed, before and after the leader has read the
 // members, and for a member without a vote.
 func TestAPromotionAddsNobody(t *testing.T) {
-	g := newGroup(t, nil)
+	g := newGroup(t, slowElections)
+	leader := g.elect()
 	g.fill(3)
-	leader := g.leader()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var other string

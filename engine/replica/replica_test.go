@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -197,17 +196,7 @@ func TestALeadGoesToTheMemberThatIsNamed(t *testing.T) {
 	}
 	defer cancel()
 	for _, to := range []string{"n1", "n2", "n3", "n1", "n2", "n3"} {
-		for ends := time.Now().Add(patience); ; {
-			leader := g.leader()
-			g.caughtUp(g.members[to], leader)
-			err := leader.Transfer(to)
-			if err == nil {
-				break
-			}
-			require.ErrorIs(t, err, raft.ErrNotLeader, "a busy host caused an election")
-			require.True(t, time.Now().Before(ends), "no leader hands over")
-		}
-		require.Same(t, g.members[to], g.leader(to))
+		g.transfer(to)
 	}
 	cancel()
 }
@@ -216,10 +205,16 @@ func TestALeadGoesToTheMemberThatIsNamed(t *testing.T) {
 func TestALeaderThatIsCutOffAnswersNothing(t *testing.T) {
 	g := newGroup(t, nil)
 	g.fill(5)
-	for range 3 {
+	for rounds := 3; rounds > 0; {
 		old := g.leader()
 		s := old.shard.Load()
+		if s == nil { // an election on a busy host
+			continue
+		}
 		queues, err := old.ask(s.Stats)
+		if errors.Is(err, shard.ErrNotLeader) {
+			continue // as above
+		}
 		require.NoError(t, err)
 		require.Len(t, queues, 1)
 		for _, id := range g.others(old) {
@@ -232,6 +227,7 @@ func TestALeaderThatIsCutOffAnswersNothing(t *testing.T) {
 		_, err = old.ask(s.Stats)
 		require.ErrorIs(t, err, shard.ErrNotLeader)
 		g.net.Heal()
+		rounds--
 	}
 	g.same()
 }

@@ -13,8 +13,8 @@ import (
 
 // A commit that waits for other nodes is recorded with that waiting time.
 func TestASlowReplicationIsTheCauseOfASlowCommit(t *testing.T) {
-	g := newGroup(t, nil)
-	leader := g.leader()
+	g := newGroup(t, slowElections)
+	leader := g.elect()
 	g.fill(1, leader.id)
 	const delay = 10 * time.Millisecond
 	for _, id := range g.others(leader) {

@@ -346,12 +346,16 @@ func TestACutStreamLeavesLeasesThatExpire(t *testing.T) {
 	ids := s.enqueue(&queuepb.NewTask{Queue: "q", LeaseMs: 300}, &queuepb.NewTask{Queue: "q", LeaseMs: 300})
 	ctx, cancel := context.WithCancel(s.ctx)
 	w := s.workRaw(ctx)
-	w.send(&queuepb.WorkRequest{Open: &queuepb.WorkOpen{Queues: []string{"q"}}, Credits: 10})
+	// The stream has no credit for another lease, which it would get if the host paused before cancel.
+	w.send(&queuepb.WorkRequest{Open: &queuepb.WorkOpen{Queues: []string{"q"}}, Credits: 2})
 	tasks := w.take(2)
 	cancel()
 	requireCode(t, codes.Canceled, w.end())
 	for i := range ids {
-		again := s.claim("q")
+		out, err := s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 20_000, LeaseMs: 3600_000})
+		require.NoError(t, err)
+		require.Len(t, out.GetTasks(), 1)
+		again := out.GetTasks()[0]
 		assert.Equal(t, ids[i], again.GetId())
 		assert.EqualValues(t, 2, again.GetAttempt())
 		requireItemError(t, s.complete(tasks[i]), codeStale, "")

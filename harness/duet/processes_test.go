@@ -53,9 +53,13 @@ func TestProcessesOfASide(t *testing.T) {
 		require.Len(t, said, 1)
 		assert.Contains(t, said[0].Settings, result.ServerSetting{Name: "durability", Value: "none", Origin: "flag"})
 		assert.Contains(t, said[0].Settings, result.ServerSetting{Name: "runtime.gomaxprocs", Value: "1", Origin: "runtime"})
-		cycles, _, err := p.slice(t.Context(), 5*time.Millisecond)
-		require.NoError(t, err)
-		assert.Positive(t, cycles)
+		var cycles uint64
+		// On a busy host the processes may get no CPU time in a short slice.
+		for length := 5 * time.Millisecond; cycles == 0; length *= 2 {
+			require.Less(t, length, time.Minute)
+			cycles, _, err = p.slice(t.Context(), length)
+			require.NoError(t, err)
+		}
 		before, err := observe.ReadCodePages(p.servers[0])
 		require.NoError(t, err)
 		pages, err := p.code()

@@ -42,12 +42,18 @@ func TestProcessMeasuresSlices(t *testing.T) {
 	assert.Equal(t, "GOMAXPROCS 3 on 1 CPU as asked\n", string(text))
 
 	var cycles uint64
-	for range 5 {
-		s, err := p.Slice(t.Context(), 5*time.Millisecond)
+	length := 5 * time.Millisecond
+	for slices := 0; slices < 5; {
+		s, err := p.Slice(t.Context(), length)
 		require.NoError(t, err)
-		assert.NotZero(t, s.Cycles)
-		assert.GreaterOrEqual(t, s.Took, 5*time.Millisecond)
+		assert.GreaterOrEqual(t, s.Took, length)
 		cycles += s.Cycles
+		if s.Cycles > 0 {
+			slices++
+		} else { // the generator got no CPU time in the slice
+			length *= 2
+			require.Less(t, length, time.Minute)
+		}
 	}
 	for i := range uint64(3) {
 		require.NoError(t, p.OpenSlice(t.Context(), i, 2000, 20*time.Millisecond))

@@ -19,6 +19,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -165,18 +166,35 @@ func TestLoss(t *testing.T) {
 	const sent, percent = 20000, 10.0
 	n := start(t, 2, scenario.Hosts{LossPercent: percent})
 	from, to := n.listen(t, 0), n.listen(t, 1)
+	received, m := n.lossy(t, from, to, sent, 1)
+	for try := byte(2); try < 10 && m.Overflowed > 0; try++ { // a busy machine did not forward packets in time
+		received, m = n.lossy(t, from, to, sent, try)
+	}
+	require.Zero(t, m.Overflowed)
+	assert.GreaterOrEqual(t, m.Received, uint64(sent))
+	assert.InDelta(t, sent-received, m.Lost, 50, "all missing packets were counted")
+	assert.InDelta(t, percent, m.LostPercent(), 1.5, "seven standard deviations")
+	assert.Empty(t, m.Misses())
+}
+
+// lossy sends a number of packets from host 0 to host 1, with a last packet that contains the number
+// of the try. It returns how many arrived, and the counts.
+func (n *Network) lossy(t *testing.T, from, to *net.UDPConn, sent int, try byte) (received int, m *result.Hosts) {
+	t.Helper()
 	before, err := n.Count(true)
 	require.NoError(t, err)
 	arrived := make(chan int)
 	go func() {
-		count := 0
+		count, packet := 0, make([]byte, 10)
 		for {
-			size, err := to.Read(make([]byte, 10))
-			if err != nil || size == 1 {
+			size, err := to.Read(packet)
+			if err != nil || size == 1 && packet[0] == try {
 				arrived <- count
 				return
 			}
-			count++
+			if size > 1 {
+				count++
+			}
 		}
 	}()
 	target := &net.UDPAddr{IP: net.ParseIP(n.Address(1)), Port: 9000}
@@ -187,9 +205,8 @@ func TestLoss(t *testing.T) {
 			time.Sleep(time.Millisecond) // avoids full queues
 		}
 	}
-	received := sent
 	for ended := false; !ended; { // the end may be lost too
-		_, err := from.WriteToUDP([]byte{1}, target)
+		_, err := from.WriteToUDP([]byte{try}, target)
 		require.NoError(t, err)
 		select {
 		case received = <-arrived:
@@ -199,12 +216,7 @@ func TestLoss(t *testing.T) {
 	}
 	after, err := n.Count(false)
 	require.NoError(t, err)
-	m := n.Measured(before, after)
-	require.Zero(t, m.Overflowed)
-	assert.GreaterOrEqual(t, m.Received, uint64(sent))
-	assert.InDelta(t, sent-received, m.Lost, 50, "all missing packets were counted")
-	assert.InDelta(t, percent, m.LostPercent(), 1.5, "seven standard deviations")
-	assert.Empty(t, m.Misses())
+	return received, n.Measured(before, after)
 }
 
 // A host sends at most its bandwidth.
@@ -213,22 +225,29 @@ func TestBandwidth(t *testing.T) {
 	n := start(t, 2, scenario.Hosts{Bandwidth: mbit * 1e6})
 	from := n.listen(t, 0)
 	require.NoError(t, from.SetWriteBuffer(8<<20)) // larger than the queue of the token bucket
-	before, err := n.Count(true)
-	require.NoError(t, err)
-	began := time.Now()
-	for time.Since(began) < 300*time.Millisecond {
-		_, err := from.WriteToUDP(make([]byte, 1200), &net.UDPAddr{IP: net.ParseIP(n.Address(1)), Port: 9000})
-		if err != nil && !errors.Is(err, unix.ENOBUFS) {
-			require.NoError(t, err)
+	const sends = 300 * time.Millisecond
+	for paused := true; paused; {
+		before, err := n.Count(true)
+		require.NoError(t, err)
+		began := time.Now()
+		for time.Since(began) < sends {
+			_, err := from.WriteToUDP(make([]byte, 1200), &net.UDPAddr{IP: net.ParseIP(n.Address(1)), Port: 9000})
+			if err != nil && !errors.Is(err, unix.ENOBUFS) {
+				require.NoError(t, err)
+			}
+		}
+		after, err := n.Count(false)
+		require.NoError(t, err)
+		m := n.Measured(before, after)
+		took := after.at.Sub(before.at)
+		burst := float64(burstLeast+mbit*1e6/8*burstFor.Seconds()) * 8 / 1e6 / took.Seconds()
+		assert.LessOrEqual(t, m.SentMbitMax, mbit+burst)
+		assert.Positive(t, m.Shaped, "excess packets were dropped and counted")
+		// If this process paused for most of the time, it sent too little.
+		if paused = took > 2*sends; !paused {
+			assert.Greater(t, m.SentMbitMax, mbit/4.0)
 		}
 	}
-	after, err := n.Count(false)
-	require.NoError(t, err)
-	m := n.Measured(before, after)
-	burst := float64(burstLeast+mbit*1e6/8*burstFor.Seconds()) * 8 / 1e6 / after.at.Sub(before.at).Seconds()
-	assert.LessOrEqual(t, m.SentMbitMax, mbit+burst)
-	assert.Greater(t, m.SentMbitMax, mbit/4.0)
-	assert.Positive(t, m.Shaped, "excess packets were dropped and counted")
 }
 
 // The network namespace of the machine contains no part of the hosts.

@@ -15,6 +15,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
+// calm contains settings of a cluster that prevent elections while all nodes run, even if a busy
+// machine pauses their processes. An election after the end of a process does not wait for these
+// times.
+var calm = map[string]string{"cluster.election_timeout": "6s", "cluster.heartbeat_timeout": "6s", "cluster.leader_lease": "6s"}
+
 func cluster() *scenario.Scenario {
 	s := small()
 	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp", Procs: 1}

@@ -40,7 +40,7 @@ func lasting(nodes int) *scenario.Scenario {
 	s := small()
 	s.Workloads[0].Lease = 3 * time.Second // tasks of a dead worker stay leased for this long
 	if nodes > 1 {
-		s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: nodes, Shards: 1, Durability: "none", Listen: "tcp", TLS: true}
+		s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: nodes, Shards: 1, Durability: "none", Listen: "tcp", TLS: true, Settings: calm}
 	}
 	return s
 }

@@ -145,7 +145,7 @@ func TestReadersShowTheTokenOfTheirTenant(t *testing.T) {
 	t.Parallel()
 	for _, of := range []scenario.Topology{
 		{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
-		{Kind: scenario.Raft, Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp"},
+		{Kind: scenario.Raft, Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp", Settings: calm},
 		{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp", TLS: true},
 	} {
 		t.Run(of.String(), func(t *testing.T) {

@@ -71,7 +71,7 @@ func TestAttach(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]scenario.Topology{
 		"one over TLS": {Kind: "sharded", Shards: 2, Durability: "interval", SyncInterval: 20 * time.Millisecond, Listen: "tcp", TLS: true, Procs: 1},
-		"a cluster":    {Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"},
+		"a cluster":    {Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp", Settings: calm},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -41,7 +41,7 @@ func TestSettingsThatTheServerRefuses(t *testing.T) {
 func TestClustersOfSeveralSizes(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 1, Shards: 2, Durability: "none", Listen: "tcp", Procs: 1, Coalesce: new(true)}
+	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 1, Shards: 2, Durability: "none", Listen: "tcp", Procs: 1, Coalesce: new(true), Settings: calm}
 	s.Sweeps = []scenario.Sweep{{Path: "topology.nodes", Values: []string{"1", "3", "5"}}}
 	for _, nodes := range []string{"1", "3", "5"} {
 		p, known := s.At([]scenario.Value{{Path: "topology.nodes", Text: nodes}})

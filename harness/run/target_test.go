@@ -14,6 +14,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
+// lossDrain is the drain of rounds that lose tasks: they wait for all of it. No pause of a busy machine
+// is longer, so the rounds without a loss drain within it.
+const lossDrain = 6 * time.Second
+
 // targeted is a scenario of one short round on targets of the test binary.
 func targeted(t *testing.T, names ...string) *scenario.Scenario {
 	t.Helper()
@@ -64,7 +68,7 @@ func TestATargetIsMeasured(t *testing.T) {
 func TestTargetsDoNotSpoilEachOther(t *testing.T) {
 	t.Parallel()
 	s := targeted(t, "good", "loses", "absent", "full")
-	s.Phases.Drain = time.Second
+	s.Phases.Drain = lossDrain
 	e := executeInside(t, s)
 	r := e.result
 	assert.Equal(t, result.Incorrect, r.Verdict)
@@ -117,7 +121,7 @@ func TestATargetThatFailsEndsAlone(t *testing.T) {
 func TestATargetIsKilled(t *testing.T) {
 	t.Parallel()
 	s := targeted(t, "good")
-	s.Phases.Drain = time.Second
+	s.Phases.Drain = lossDrain
 	forTime(s, time.Second)
 	s.Faults = []scenario.Fault{{
 		Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetAll}, At: 300 * time.Millisecond, For: 200 * time.Millisecond, Times: 1,

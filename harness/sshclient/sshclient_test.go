@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err = on.Run(ctx, "exec sleep 2", nil)
+	_, err = on.Run(ctx, "exec sleep 20", nil)
 	require.ErrorContains(t, err, "cancelled")
 }
 

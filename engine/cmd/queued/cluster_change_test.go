@@ -95,7 +95,7 @@ func (c *cluster) caughtUp(id string) {
 // TestARollingRestartFailsNoCall restarts one node after another, including the leader.
 func TestARollingRestartFailsNoCall(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, "--durability", "none", "--cluster-election-timeout", patientElections)
+	c := newCluster(t, append([]string{"--durability", "none"}, undisturbed...)...)
 	// Late settlements would be refused rightly.
 	l := c.load(func(l *historytest.Load) { l.Punctual, l.Lease = true, 10*time.Second })
 	for _, id := range clusterNodes {

@@ -112,11 +112,11 @@ func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
-	c := newCluster(t, "--durability", "none", "--cluster-election-timeout", patientElections)
+	c := newCluster(t, append([]string{"--durability", "none"}, undisturbed...)...)
 	r := historytest.NewRecorder()
 	leader := c.leader()
 	old := c.caller(r, 1, leader, "q")
-	old.Lease = 20 * time.Second
+	old.Lease, old.Timeout = time.Hour, patience
 	const tasks = 200
 	for i := range tasks {
 		_, outcome := old.Enqueue(ctx, fmt.Sprint(i))
@@ -138,7 +138,7 @@ func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 	c.kill(leader)
 
 	now := c.caller(r, 2, c.leader(), "q")
-	now.Lease = time.Minute
+	now.Lease, now.Timeout = time.Hour, patience
 	// The new leader delivers all tasks except the leased and the completed one. The task with the
 	// short lease comes once that lease has ended.
 	for got := 0; got < tasks-2; {
@@ -178,21 +178,15 @@ func TestAPausedLeaderIsFenced(t *testing.T) {
 	r := historytest.NewRecorder()
 	late := c.caller(r, 1, paused, "fenced")
 	late.Lease, late.Timeout = time.Second, patience
-	_, outcome := late.Enqueue(ctx, "task")
-	require.Equal(t, historytest.OK, outcome)
-	leased, outcome := late.Claim(ctx)
-	require.Equal(t, historytest.OK, outcome)
-	require.NotNil(t, leased)
+	id, payload, _ := c.put(ctx, late, "task")
+	leased := c.take(ctx, late, id)
 
 	c.signal(paused, syscall.SIGSTOP)
 	next := c.caller(r, 2, c.leader(c.others(paused)...), "fenced")
-	var again *queuepb.Task
-	require.Eventually(t, func() bool {
-		again, _ = next.Claim(ctx)
-		return again != nil
-	}, patience, 20*time.Millisecond, "the lease does not end")
+	next.Lease = time.Minute
+	again := c.take(ctx, next, id) // once the lease has ended
 	l.goOn(50)
-	require.Equal(t, historytest.OK, next.Settle(ctx, again, historytest.Complete))
+	c.complete(ctx, next, again)
 	// A request that is sent while the process is stopped is the first that it sees when it
 	// resumes.
 	settled := make(chan historytest.Outcome, 1)
@@ -202,7 +196,7 @@ func TestAPausedLeaderIsFenced(t *testing.T) {
 		reader := c.caller(r, 3+i, paused, "fenced")
 		reader.Timeout = patience
 		reading.Go(func() {
-			if state, outcome := reader.Read(ctx, leased.GetId(), "task"); outcome == historytest.OK {
+			if state, outcome := reader.Read(ctx, id, payload); outcome == historytest.OK {
 				assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "the task was completed before it was read")
 			}
 		})
@@ -211,10 +205,12 @@ func TestAPausedLeaderIsFenced(t *testing.T) {
 	c.signal(paused, syscall.SIGCONT)
 	assert.NotEqual(t, historytest.OK, <-settled, "an expired lease settles nothing")
 	reading.Wait()
-	assert.Equal(t, historytest.Stale, late.Settle(ctx, leased, historytest.Complete), "later neither")
-	state, outcome := late.Read(ctx, leased.GetId(), "task")
-	require.Equal(t, historytest.OK, outcome)
-	assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "no node returns a completed task")
+	require.Eventually(t, func() bool {
+		outcome := late.Settle(ctx, leased, historytest.Complete)
+		require.NotEqual(t, historytest.OK, outcome, "later neither")
+		return outcome == historytest.Stale
+	}, patience, time.Millisecond)
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, c.read(ctx, late, id, payload), "no node returns a completed task")
 	assert.Empty(t, historytest.Check(r.Ops(), historytest.Rules{SkewMs: slackMs}))
 	assert.NotEqual(t, historytest.NotLinearizable, historytest.CheckQueue(r.Ops(), slackMs, checkMost))
 	l.goOn(50)

@@ -18,7 +18,7 @@ import (
 // run, and, as text and as JSON, the state with two of three nodes down.
 func TestCommandsWithoutAMajority(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := newCluster(t, undisturbed...)
 	m := c.nodes["n1"]
 	s := newShell(t, "QUEUED_SERVER="+m.Listen[0], "QUEUED_ADMIN_SERVER="+m.Admin)
 	s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 })

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/internal/historytest"
 	"github.com/pronybench/prony/engine/queuepb"
@@ -24,14 +24,11 @@ func TestALeaderThatWasStoppedReadsNothingOld(t *testing.T) {
 	r := historytest.NewRecorder()
 	for round := range 4 {
 		stopped := c.leader()
-		payload := fmt.Sprint(round)
-		id, outcome := c.caller(r, 1, stopped, "q").Enqueue(ctx, payload)
-		require.Equal(t, historytest.OK, outcome)
+		id, payload, _ := c.put(ctx, c.caller(r, 1, stopped, "q"), fmt.Sprint(round))
 		c.signal(stopped, syscall.SIGSTOP)
 		next := c.caller(r, 2, c.leader(c.others(stopped)...), "q")
-		task, _ := next.Claim(ctx)
-		require.NotNil(t, task)
-		require.Equal(t, historytest.OK, next.Settle(ctx, task, historytest.Complete))
+		next.Lease = time.Minute
+		c.complete(ctx, next, c.take(ctx, next, id))
 		var reading sync.WaitGroup
 		for i := range 16 {
 			reader := c.caller(r, 10+i, stopped, "q")

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,10 +66,10 @@ func TestAClusterIsAdministered(t *testing.T) {
 	text := newShell(t).ok("cluster", "init", "--nodes", "n1=127.0.0.1:1,n2=127.0.0.1:2,n3=127.0.0.1:3", "--out", certs)
 	assert.Contains(t, text, "--cluster-node n2 --cluster-listen 127.0.0.1:2 --cluster-certs "+filepath.Join(certs, "n2"))
 	node := func(id string, more ...string) *process {
-		return start(t, append([]string{
+		return start(t, slices.Concat([]string{
 			"--data", t.TempDir(), "--shards", "2", "--durability", "none", "--cluster-node", id, "--cluster-listen", "127.0.0.1:0",
-			"--cluster-certs", filepath.Join(certs, id), "--cluster-election-timeout", "1s",
-		}, more...)...)
+			"--cluster-certs", filepath.Join(certs, id),
+		}, undisturbed, more)...)
 	}
 	n1 := node("n1")
 	assert.Equal(t, "n1", n1.Node)

@@ -120,10 +120,10 @@ func TestAKilledServerLosesNothingThatItAcknowledged(t *testing.T) {
 			for round := range killRounds(t) {
 				p := start(t, args...)
 				c := p.dialOnce()
-				producer, err := c.Producer(ctx, "")
-				require.NoError(t, err)
-				worker, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"a", "b"}, Slots: 64, Lease: crashLease})
-				require.NoError(t, err)
+				producer := opened(t, func() (*client.Producer, error) { return c.Producer(ctx, "") })
+				worker := opened(t, func() (*client.Worker, error) {
+					return c.Worker(ctx, client.WorkerConfig{Queues: []string{"a", "b"}, Slots: 64, Lease: crashLease})
+				})
 				var wg sync.WaitGroup
 				for i := range producers {
 					wg.Go(func() { l.produce(ctx, t, producer, fmt.Sprintf("%d/%d", round, i)) })

@@ -160,6 +160,18 @@ func (p *process) dialOnce() *client.Client {
 	return p.dial(client.WithRetryMax(0))
 }
 
+// opened opens a session of a client that dialOnce returned. The client needs another attempt if the
+// server pauses for a second.
+func opened[S any](t *testing.T, open func() (S, error)) (session S) {
+	t.Helper()
+	require.Eventually(t, func() (ok bool) {
+		var err error
+		session, err = open()
+		return err == nil
+	}, patience, time.Millisecond)
+	return session
+}
+
 func (p *process) dialAt(address string, options ...grpc.DialOption) *client.Client {
 	p.Helper()
 	c, err := client.Dial(address, append(options, client.WithToken(p.token()))...)
@@ -233,12 +245,12 @@ func TestASignalEndsItInOrder(t *testing.T) {
 		data := t.TempDir()
 		p := start(t, "--data", data, "--durability", "none")
 		c := p.dialOnce()
-		producer, err := c.Producer(ctx, "")
+		producer := opened(t, func() (*client.Producer, error) { return c.Producer(ctx, "") })
+		_, err := producer.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("kept")})
 		require.NoError(t, err)
-		_, err = producer.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("kept")})
-		require.NoError(t, err)
-		worker, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q", "other"}, Slots: 10, Lease: time.Hour})
-		require.NoError(t, err)
+		worker := opened(t, func() (*client.Worker, error) {
+			return c.Worker(ctx, client.WorkerConfig{Queues: []string{"q", "other"}, Slots: 10, Lease: time.Hour})
+		})
 		task, err := worker.Receive(ctx)
 		require.NoError(t, err)
 		claimed := make(chan error, 1)
