@@ -3,6 +3,8 @@ package topology
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/pronybench/prony/harness/result"
@@ -42,8 +44,9 @@ func onlyDefaults(settings []result.ServerSetting, t scenario.Topology) error {
 			delete(want, s.Name)
 		}
 	}
-	for name := range want {
-		return fmt.Errorf("the server does not publish its %s, so the default can't be checked: use a newer server", name)
+	if len(want) > 0 {
+		missing := slices.Sorted(maps.Keys(want))
+		return fmt.Errorf("the server does not publish its %s, so the default can't be checked: use a newer server", missing[0])
 	}
 	return nil
 }
