@@ -88,10 +88,13 @@ func newConfigured(t *testing.T, configure func(id string, c *Config), ahead ...
 	return c
 }
 
-// calm makes a node hold no election by itself, even if a busy host pauses it.
+// longestPause is longer than a busy host pauses a process. A cluster with these timeouts holds no
+// election while all its nodes run.
+const longestPause = 6 * time.Second
+
+// calm prevents elections while all nodes run.
 func calm(_ string, c *Config) {
-	const longest = 6 * time.Second // of a pause
-	c.Cluster.ElectionTimeout, c.Cluster.HeartbeatTimeout, c.Cluster.LeaderLease = longest, longest, longest
+	c.Cluster.ElectionTimeout, c.Cluster.HeartbeatTimeout, c.Cluster.LeaderLease = longestPause, longestPause, longestPause
 }
 
 func (c *timed) start(id string) {

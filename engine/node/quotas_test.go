@@ -51,7 +51,10 @@ func startNodes(t *testing.T, n int) (nodes []*Node, apis []queuepb.QueueService
 		require.Eventually(t, func() bool {
 			opened, err := Open(Config{
 				DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Shards: len(listen), Insecure: true,
-				Cluster: cluster.Config{Node: fmt.Sprint("n", i), Listen: listen[i], CertsDir: certs, Peers: peers, ElectionTimeout: cluster.ElectionTimeoutMin},
+				Cluster: cluster.Config{
+					Node: fmt.Sprint("n", i), Listen: listen[i], CertsDir: certs, Peers: peers,
+					ElectionTimeout: longestPause, HeartbeatTimeout: longestPause, LeaderLease: longestPause,
+				},
 			})
 			if err != nil && strings.Contains(err.Error(), "address already in use") {
 				return false // an outgoing connection uses the port briefly

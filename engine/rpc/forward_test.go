@@ -426,14 +426,15 @@ func TestAForwardedEnqueueCountsOnce(t *testing.T) {
 	_, err := n1.registry.ConfigureTenant(c.ctx, access.Everybody(), "t0", access.Quotas{EnqueuesPerSMax: 1})
 	require.NoError(t, err)
 	require.NoError(t, n2.registry.Follow(c.ctx))
-	full := func(n *clusterNode) bool { // the rate admits five tasks every five seconds
-		if n.registry.TakeEnqueues("t0", 5) != nil {
+	const tasks = 60
+	full := func(n *clusterNode) bool { // the rate admits so many tasks every minute
+		if n.registry.TakeEnqueues("t0", tasks) != nil {
 			return false
 		}
-		n.registry.ReturnEnqueues("t0", 5)
+		n.registry.ReturnEnqueues("t0", tasks)
 		return true
 	}
-	in := &queuepb.EnqueueRequest{Tasks: newTasks("q", 5)}
+	in := &queuepb.EnqueueRequest{Tasks: newTasks("q", tasks)}
 	c.retriesFor(10 * time.Millisecond)
 	self := "n1"
 	n1.believes.Store(&self)

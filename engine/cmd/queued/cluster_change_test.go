@@ -34,10 +34,15 @@ func (c *cluster) ask(what string, call func(context.Context, adminpb.AdminServi
 func (c *cluster) snapshot() {
 	c.Helper()
 	for _, id := range c.up() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		_, err := c.adminOf(id).TakeSnapshot(ctx, &adminpb.TakeSnapshotRequest{})
-		cancel()
-		require.NoError(c, err, "snapshot of %s", id)
+		require.Eventually(c, func() bool {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			_, err := c.adminOf(id).TakeSnapshot(ctx, &adminpb.TakeSnapshotRequest{})
+			if err != nil {
+				c.Logf("snapshot of %s: %v", id, err)
+			}
+			return err == nil
+		}, patience, 50*time.Millisecond, "%s takes no snapshot", id)
 	}
 }
 

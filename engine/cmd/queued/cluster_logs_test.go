@@ -35,7 +35,7 @@ func with(lines []string, parts ...string) (found []string) {
 // logs a new leader once. Raft's repeated failures in between are not logged.
 func TestLogsOfANodeThatGoesAndComesBack(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, "--shards", "2")
+	c := newCluster(t, append([]string{"--shards", "2"}, undisturbed...)...)
 	leader := c.leader()
 	for _, id := range c.up() {
 		require.Eventually(t, func() bool { return len(with(c.logged(id, 0), `msg="a node leads"`)) > 0 }, patience, 10*time.Millisecond, id)
