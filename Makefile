@@ -50,12 +50,12 @@ dist: ## Build the binaries of the tagged release VERSION for Linux, with SBOMs 
 # harness/peers start clusters of the installed other servers. They run last, because they take both cores. -count=1:
 # tests read baselines, scenarios and pages outside of their module, and the go command would reuse a cached pass
 # although one of these files has changed. The tests of the two build tags share one build, because it compiles and
-# links most of the engine again.
+# links most of the engine again. Without debugging information (-w), linking a test takes half the CPU time.
 test: ## Run the short form of all tests of all modules
-	go test -count=1 -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(LONGEST) $(filter-out ./harness/peers/...,$(PACKAGES))
-	go test -count=1 -timeout 10m ./harness/peers/...
-	cd $(APART) && GOWORK=off go test -count=1 ./...
-	go test -tags planted,serialbudget -timeout 10m -run 'Planted|Begin|WaitSleeps|Decay|Background|AClient|Noop|SerialBudget' \
+	go test -count=1 -ldflags=-w -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(LONGEST) $(filter-out ./harness/peers/...,$(PACKAGES))
+	go test -count=1 -ldflags=-w -timeout 10m ./harness/peers/...
+	cd $(APART) && GOWORK=off go test -count=1 -ldflags=-w ./...
+	go test -ldflags=-w -tags planted,serialbudget -timeout 10m -run 'Planted|Begin|WaitSleeps|Decay|Background|AClient|Noop|SerialBudget' \
 		./engine/internal/planted/... ./engine/internal/serialbudget ./engine/shard ./engine/rpc ./engine/node
 
 axe: ## Fetch bin/axe.min.js, which the long tests use to check the accessibility of the HTML pages

@@ -414,8 +414,9 @@ type Queue struct {
 	// The age of the oldest ready task, from its enqueue; 0 if no task is ready.
 	OldestReadyAgeMs uint64 `protobuf:"varint,13,opt,name=oldest_ready_age_ms,json=oldestReadyAgeMs,proto3" json:"oldest_ready_age_ms,omitempty"`
 	// Rates over about the last minute.
-	EnqueuedPerS  float64 `protobuf:"fixed64,14,opt,name=enqueued_per_s,json=enqueuedPerS,proto3" json:"enqueued_per_s,omitempty"`
-	CompletedPerS float64 `protobuf:"fixed64,15,opt,name=completed_per_s,json=completedPerS,proto3" json:"completed_per_s,omitempty"`
+	EnqueuedPerS  float64      `protobuf:"fixed64,14,opt,name=enqueued_per_s,json=enqueuedPerS,proto3" json:"enqueued_per_s,omitempty"`
+	CompletedPerS float64      `protobuf:"fixed64,15,opt,name=completed_per_s,json=completedPerS,proto3" json:"completed_per_s,omitempty"`
+	Events        *QueueEvents `protobuf:"bytes,16,opt,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -555,6 +556,110 @@ func (x *Queue) GetCompletedPerS() float64 {
 	return 0
 }
 
+func (x *Queue) GetEvents() *QueueEvents {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// QueueEvents counts what happened to the tasks of a queue. The counters are not stored: each node
+// counts since it began to lead a shard, so a restart or a new leader starts at 0.
+type QueueEvents struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Attempts that workers failed.
+	FailedAttempts uint64 `protobuf:"varint,1,opt,name=failed_attempts,json=failedAttempts,proto3" json:"failed_attempts,omitempty"`
+	ExpiredLeases  uint64 `protobuf:"varint,2,opt,name=expired_leases,json=expiredLeases,proto3" json:"expired_leases,omitempty"`
+	// Tasks that returned to the queue after a failed attempt or an expired lease.
+	Retries   uint64 `protobuf:"varint,3,opt,name=retries,proto3" json:"retries,omitempty"`
+	Cancelled uint64 `protobuf:"varint,4,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
+	// Tasks that became dead letters, by reason as in DeathReason.
+	DeadAttempts  uint64 `protobuf:"varint,5,opt,name=dead_attempts,json=deadAttempts,proto3" json:"dead_attempts,omitempty"`
+	DeadExpired   uint64 `protobuf:"varint,6,opt,name=dead_expired,json=deadExpired,proto3" json:"dead_expired,omitempty"`
+	DeadPermanent uint64 `protobuf:"varint,7,opt,name=dead_permanent,json=deadPermanent,proto3" json:"dead_permanent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueEvents) Reset() {
+	*x = QueueEvents{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueEvents) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueEvents) ProtoMessage() {}
+
+func (x *QueueEvents) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueEvents.ProtoReflect.Descriptor instead.
+func (*QueueEvents) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *QueueEvents) GetFailedAttempts() uint64 {
+	if x != nil {
+		return x.FailedAttempts
+	}
+	return 0
+}
+
+func (x *QueueEvents) GetExpiredLeases() uint64 {
+	if x != nil {
+		return x.ExpiredLeases
+	}
+	return 0
+}
+
+func (x *QueueEvents) GetRetries() uint64 {
+	if x != nil {
+		return x.Retries
+	}
+	return 0
+}
+
+func (x *QueueEvents) GetCancelled() uint64 {
+	if x != nil {
+		return x.Cancelled
+	}
+	return 0
+}
+
+func (x *QueueEvents) GetDeadAttempts() uint64 {
+	if x != nil {
+		return x.DeadAttempts
+	}
+	return 0
+}
+
+func (x *QueueEvents) GetDeadExpired() uint64 {
+	if x != nil {
+		return x.DeadExpired
+	}
+	return 0
+}
+
+func (x *QueueEvents) GetDeadPermanent() uint64 {
+	if x != nil {
+		return x.DeadPermanent
+	}
+	return 0
+}
+
 type ListQueuesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means the token's tenant, or all tenants with a token for all tenants.
@@ -570,7 +675,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[2]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +687,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[2]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +700,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{2}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListQueuesRequest) GetTenant() string {
@@ -637,7 +742,7 @@ type ListQueuesResponse struct {
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[3]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -649,7 +754,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[3]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -662,7 +767,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*Queue {
@@ -689,7 +794,7 @@ type GetQueueRequest struct {
 
 func (x *GetQueueRequest) Reset() {
 	*x = GetQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[4]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +806,7 @@ func (x *GetQueueRequest) String() string {
 func (*GetQueueRequest) ProtoMessage() {}
 
 func (x *GetQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[4]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +819,7 @@ func (x *GetQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetQueueRequest.ProtoReflect.Descriptor instead.
 func (*GetQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetQueueRequest) GetTenant() string {
@@ -740,7 +845,7 @@ type GetQueueResponse struct {
 
 func (x *GetQueueResponse) Reset() {
 	*x = GetQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -752,7 +857,7 @@ func (x *GetQueueResponse) String() string {
 func (*GetQueueResponse) ProtoMessage() {}
 
 func (x *GetQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -765,7 +870,7 @@ func (x *GetQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetQueueResponse.ProtoReflect.Descriptor instead.
 func (*GetQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetQueueResponse) GetQueue() *Queue {
@@ -787,7 +892,7 @@ type ConfigureQueueRequest struct {
 
 func (x *ConfigureQueueRequest) Reset() {
 	*x = ConfigureQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -799,7 +904,7 @@ func (x *ConfigureQueueRequest) String() string {
 func (*ConfigureQueueRequest) ProtoMessage() {}
 
 func (x *ConfigureQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -812,7 +917,7 @@ func (x *ConfigureQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureQueueRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ConfigureQueueRequest) GetTenant() string {
@@ -845,7 +950,7 @@ type ConfigureQueueResponse struct {
 
 func (x *ConfigureQueueResponse) Reset() {
 	*x = ConfigureQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +962,7 @@ func (x *ConfigureQueueResponse) String() string {
 func (*ConfigureQueueResponse) ProtoMessage() {}
 
 func (x *ConfigureQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +975,7 @@ func (x *ConfigureQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureQueueResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConfigureQueueResponse) GetQueue() *Queue {
@@ -890,7 +995,7 @@ type PauseQueueRequest struct {
 
 func (x *PauseQueueRequest) Reset() {
 	*x = PauseQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -902,7 +1007,7 @@ func (x *PauseQueueRequest) String() string {
 func (*PauseQueueRequest) ProtoMessage() {}
 
 func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -915,7 +1020,7 @@ func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueRequest.ProtoReflect.Descriptor instead.
 func (*PauseQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PauseQueueRequest) GetTenant() string {
@@ -940,7 +1045,7 @@ type PauseQueueResponse struct {
 
 func (x *PauseQueueResponse) Reset() {
 	*x = PauseQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -952,7 +1057,7 @@ func (x *PauseQueueResponse) String() string {
 func (*PauseQueueResponse) ProtoMessage() {}
 
 func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -965,7 +1070,7 @@ func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueResponse.ProtoReflect.Descriptor instead.
 func (*PauseQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 type ResumeQueueRequest struct {
@@ -978,7 +1083,7 @@ type ResumeQueueRequest struct {
 
 func (x *ResumeQueueRequest) Reset() {
 	*x = ResumeQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1095,7 @@ func (x *ResumeQueueRequest) String() string {
 func (*ResumeQueueRequest) ProtoMessage() {}
 
 func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +1108,7 @@ func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueRequest.ProtoReflect.Descriptor instead.
 func (*ResumeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ResumeQueueRequest) GetTenant() string {
@@ -1028,7 +1133,7 @@ type ResumeQueueResponse struct {
 
 func (x *ResumeQueueResponse) Reset() {
 	*x = ResumeQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1145,7 @@ func (x *ResumeQueueResponse) String() string {
 func (*ResumeQueueResponse) ProtoMessage() {}
 
 func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1158,7 @@ func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueResponse.ProtoReflect.Descriptor instead.
 func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 type PurgeQueueRequest struct {
@@ -1066,7 +1171,7 @@ type PurgeQueueRequest struct {
 
 func (x *PurgeQueueRequest) Reset() {
 	*x = PurgeQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1183,7 @@ func (x *PurgeQueueRequest) String() string {
 func (*PurgeQueueRequest) ProtoMessage() {}
 
 func (x *PurgeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1196,7 @@ func (x *PurgeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeQueueRequest.ProtoReflect.Descriptor instead.
 func (*PurgeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{12}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PurgeQueueRequest) GetTenant() string {
@@ -1117,7 +1222,7 @@ type PurgeQueueResponse struct {
 
 func (x *PurgeQueueResponse) Reset() {
 	*x = PurgeQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1129,7 +1234,7 @@ func (x *PurgeQueueResponse) String() string {
 func (*PurgeQueueResponse) ProtoMessage() {}
 
 func (x *PurgeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1142,7 +1247,7 @@ func (x *PurgeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeQueueResponse.ProtoReflect.Descriptor instead.
 func (*PurgeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PurgeQueueResponse) GetRemoved() uint64 {
@@ -1165,7 +1270,7 @@ type DeleteQueueRequest struct {
 
 func (x *DeleteQueueRequest) Reset() {
 	*x = DeleteQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1177,7 +1282,7 @@ func (x *DeleteQueueRequest) String() string {
 func (*DeleteQueueRequest) ProtoMessage() {}
 
 func (x *DeleteQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1190,7 +1295,7 @@ func (x *DeleteQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteQueueRequest.ProtoReflect.Descriptor instead.
 func (*DeleteQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteQueueRequest) GetTenant() string {
@@ -1224,7 +1329,7 @@ type DeleteQueueResponse struct {
 
 func (x *DeleteQueueResponse) Reset() {
 	*x = DeleteQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1236,7 +1341,7 @@ func (x *DeleteQueueResponse) String() string {
 func (*DeleteQueueResponse) ProtoMessage() {}
 
 func (x *DeleteQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1249,7 +1354,7 @@ func (x *DeleteQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteQueueResponse.ProtoReflect.Descriptor instead.
 func (*DeleteQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteQueueResponse) GetRemoved() uint64 {
@@ -1277,7 +1382,7 @@ type ListTasksRequest struct {
 
 func (x *ListTasksRequest) Reset() {
 	*x = ListTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1289,7 +1394,7 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1302,7 +1407,7 @@ func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksRequest.ProtoReflect.Descriptor instead.
 func (*ListTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListTasksRequest) GetTenant() string {
@@ -1357,7 +1462,7 @@ type ListTasksResponse struct {
 
 func (x *ListTasksResponse) Reset() {
 	*x = ListTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1369,7 +1474,7 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1382,7 +1487,7 @@ func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksResponse.ProtoReflect.Descriptor instead.
 func (*ListTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListTasksResponse) GetTasks() []*queuepb.Task {
@@ -1409,7 +1514,7 @@ type CancelTasksRequest struct {
 
 func (x *CancelTasksRequest) Reset() {
 	*x = CancelTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1421,7 +1526,7 @@ func (x *CancelTasksRequest) String() string {
 func (*CancelTasksRequest) ProtoMessage() {}
 
 func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1434,7 +1539,7 @@ func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksRequest.ProtoReflect.Descriptor instead.
 func (*CancelTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CancelTasksRequest) GetTenant() string {
@@ -1461,7 +1566,7 @@ type CancelTasksResponse struct {
 
 func (x *CancelTasksResponse) Reset() {
 	*x = CancelTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1578,7 @@ func (x *CancelTasksResponse) String() string {
 func (*CancelTasksResponse) ProtoMessage() {}
 
 func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1591,7 @@ func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksResponse.ProtoReflect.Descriptor instead.
 func (*CancelTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelTasksResponse) GetResults() []*queuepb.SettleResult {
@@ -1510,7 +1615,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1627,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1640,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Attempt) GetAttempt() uint32 {
@@ -1579,7 +1684,7 @@ type DeadTask struct {
 
 func (x *DeadTask) Reset() {
 	*x = DeadTask{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1696,7 @@ func (x *DeadTask) String() string {
 func (*DeadTask) ProtoMessage() {}
 
 func (x *DeadTask) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1709,7 @@ func (x *DeadTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadTask.ProtoReflect.Descriptor instead.
 func (*DeadTask) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeadTask) GetTask() *queuepb.Task {
@@ -1652,7 +1757,7 @@ type DeadFilter struct {
 
 func (x *DeadFilter) Reset() {
 	*x = DeadFilter{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1769,7 @@ func (x *DeadFilter) String() string {
 func (*DeadFilter) ProtoMessage() {}
 
 func (x *DeadFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1782,7 @@ func (x *DeadFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadFilter.ProtoReflect.Descriptor instead.
 func (*DeadFilter) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeadFilter) GetReason() DeathReason {
@@ -1729,7 +1834,7 @@ type ListDeadRequest struct {
 
 func (x *ListDeadRequest) Reset() {
 	*x = ListDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1846,7 @@ func (x *ListDeadRequest) String() string {
 func (*ListDeadRequest) ProtoMessage() {}
 
 func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1859,7 @@ func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListDeadRequest) GetTenant() string {
@@ -1802,7 +1907,7 @@ type ListDeadResponse struct {
 
 func (x *ListDeadResponse) Reset() {
 	*x = ListDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1814,7 +1919,7 @@ func (x *ListDeadResponse) String() string {
 func (*ListDeadResponse) ProtoMessage() {}
 
 func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1827,7 +1932,7 @@ func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListDeadResponse) GetTasks() []*DeadTask {
@@ -1857,7 +1962,7 @@ type RedriveDeadRequest struct {
 
 func (x *RedriveDeadRequest) Reset() {
 	*x = RedriveDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +1974,7 @@ func (x *RedriveDeadRequest) String() string {
 func (*RedriveDeadRequest) ProtoMessage() {}
 
 func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +1987,7 @@ func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadRequest.ProtoReflect.Descriptor instead.
 func (*RedriveDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RedriveDeadRequest) GetTenant() string {
@@ -1924,7 +2029,7 @@ type RedriveDeadResponse struct {
 
 func (x *RedriveDeadResponse) Reset() {
 	*x = RedriveDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1936,7 +2041,7 @@ func (x *RedriveDeadResponse) String() string {
 func (*RedriveDeadResponse) ProtoMessage() {}
 
 func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1949,7 +2054,7 @@ func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadResponse.ProtoReflect.Descriptor instead.
 func (*RedriveDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RedriveDeadResponse) GetRedriven() uint64 {
@@ -1979,7 +2084,7 @@ type PurgeDeadRequest struct {
 
 func (x *PurgeDeadRequest) Reset() {
 	*x = PurgeDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1991,7 +2096,7 @@ func (x *PurgeDeadRequest) String() string {
 func (*PurgeDeadRequest) ProtoMessage() {}
 
 func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2004,7 +2109,7 @@ func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadRequest.ProtoReflect.Descriptor instead.
 func (*PurgeDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PurgeDeadRequest) GetTenant() string {
@@ -2045,7 +2150,7 @@ type PurgeDeadResponse struct {
 
 func (x *PurgeDeadResponse) Reset() {
 	*x = PurgeDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2162,7 @@ func (x *PurgeDeadResponse) String() string {
 func (*PurgeDeadResponse) ProtoMessage() {}
 
 func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2175,7 @@ func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadResponse.ProtoReflect.Descriptor instead.
 func (*PurgeDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PurgeDeadResponse) GetRemoved() uint64 {
@@ -2107,7 +2212,7 @@ type Quotas struct {
 
 func (x *Quotas) Reset() {
 	*x = Quotas{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2119,7 +2224,7 @@ func (x *Quotas) String() string {
 func (*Quotas) ProtoMessage() {}
 
 func (x *Quotas) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2132,7 +2237,7 @@ func (x *Quotas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quotas.ProtoReflect.Descriptor instead.
 func (*Quotas) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Quotas) GetTasksMax() uint64 {
@@ -2184,7 +2289,7 @@ type Tenant struct {
 
 func (x *Tenant) Reset() {
 	*x = Tenant{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2196,7 +2301,7 @@ func (x *Tenant) String() string {
 func (*Tenant) ProtoMessage() {}
 
 func (x *Tenant) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2209,7 +2314,7 @@ func (x *Tenant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tenant.ProtoReflect.Descriptor instead.
 func (*Tenant) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Tenant) GetTenant() string {
@@ -2262,7 +2367,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2274,7 +2379,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2287,7 +2392,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 type ListTenantsResponse struct {
@@ -2299,7 +2404,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2311,7 +2416,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,7 +2429,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -2345,7 +2450,7 @@ type ConfigureTenantRequest struct {
 
 func (x *ConfigureTenantRequest) Reset() {
 	*x = ConfigureTenantRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2357,7 +2462,7 @@ func (x *ConfigureTenantRequest) String() string {
 func (*ConfigureTenantRequest) ProtoMessage() {}
 
 func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2370,7 +2475,7 @@ func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ConfigureTenantRequest) GetTenant() string {
@@ -2396,7 +2501,7 @@ type ConfigureTenantResponse struct {
 
 func (x *ConfigureTenantResponse) Reset() {
 	*x = ConfigureTenantResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2408,7 +2513,7 @@ func (x *ConfigureTenantResponse) String() string {
 func (*ConfigureTenantResponse) ProtoMessage() {}
 
 func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2421,7 +2526,7 @@ func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ConfigureTenantResponse) GetTenant() *Tenant {
@@ -2449,7 +2554,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2566,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2579,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Token) GetId() string {
@@ -2535,7 +2640,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2547,7 +2652,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2560,7 +2665,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CreateTokenRequest) GetTenant() string {
@@ -2602,7 +2707,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2614,7 +2719,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2627,7 +2732,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -2654,7 +2759,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +2771,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +2784,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListTokensRequest) GetTenant() string {
@@ -2698,7 +2803,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2710,7 +2815,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2723,7 +2828,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -2744,7 +2849,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2756,7 +2861,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2769,7 +2874,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RotateTokenRequest) GetId() string {
@@ -2796,7 +2901,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2808,7 +2913,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2821,7 +2926,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RotateTokenResponse) GetToken() *Token {
@@ -2847,7 +2952,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2859,7 +2964,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2872,7 +2977,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -2890,7 +2995,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2902,7 +3007,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2915,7 +3020,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 type BackupRequest struct {
@@ -2929,7 +3034,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2941,7 +3046,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2954,7 +3059,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *BackupRequest) GetName() string {
@@ -2975,7 +3080,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2987,7 +3092,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3000,7 +3105,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *BackupResponse) GetPath() string {
@@ -3025,7 +3130,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3037,7 +3142,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3050,7 +3155,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 type GetStatusResponse struct {
@@ -3080,7 +3185,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3092,7 +3197,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3105,7 +3210,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -3208,7 +3313,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3220,7 +3325,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3233,7 +3338,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Build) GetCommit() string {
@@ -3278,7 +3383,7 @@ type DiskStatus struct {
 
 func (x *DiskStatus) Reset() {
 	*x = DiskStatus{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3290,7 +3395,7 @@ func (x *DiskStatus) String() string {
 func (*DiskStatus) ProtoMessage() {}
 
 func (x *DiskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3303,7 +3408,7 @@ func (x *DiskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
 func (*DiskStatus) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DiskStatus) GetState() DiskState {
@@ -3363,7 +3468,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3375,7 +3480,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3388,7 +3493,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 type GetClusterResponse struct {
@@ -3408,7 +3513,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3420,7 +3525,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3433,7 +3538,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -3497,7 +3602,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3509,7 +3614,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3522,7 +3627,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -3641,7 +3746,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3653,7 +3758,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3666,7 +3771,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -3724,7 +3829,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3736,7 +3841,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3749,7 +3854,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -3794,7 +3899,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3806,7 +3911,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3819,7 +3924,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -3851,7 +3956,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3863,7 +3968,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3876,7 +3981,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 type RemoveMemberRequest struct {
@@ -3888,7 +3993,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3900,7 +4005,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3913,7 +4018,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -3931,7 +4036,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3943,7 +4048,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3956,7 +4061,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 type PromoteMemberRequest struct {
@@ -3968,7 +4073,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3980,7 +4085,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3993,7 +4098,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -4011,7 +4116,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4023,7 +4128,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4036,7 +4141,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 type DemoteMemberRequest struct {
@@ -4048,7 +4153,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4060,7 +4165,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4073,7 +4178,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -4091,7 +4196,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4103,7 +4208,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4116,7 +4221,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 type TransferLeadershipRequest struct {
@@ -4131,7 +4236,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4143,7 +4248,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4156,7 +4261,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -4181,7 +4286,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4193,7 +4298,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4206,7 +4311,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 type TakeSnapshotRequest struct {
@@ -4219,7 +4324,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4231,7 +4336,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4244,7 +4349,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -4262,7 +4367,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4274,7 +4379,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4287,7 +4392,7 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
@@ -4301,7 +4406,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\blease_ms\x18\x03 \x01(\x04R\aleaseMs\x121\n" +
 	"\abackoff\x18\x04 \x01(\v2\x17.prony.queue.v1.BackoffR\abackoff\x12\x15\n" +
 	"\x06ttl_ms\x18\x05 \x01(\x04R\x05ttlMs\x12.\n" +
-	"\x13result_retention_ms\x18\x06 \x01(\x04R\x11resultRetentionMs\"\xc5\x03\n" +
+	"\x13result_retention_ms\x18\x06 \x01(\x04R\x11resultRetentionMs\"\xfa\x03\n" +
 	"\x05Queue\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x16\n" +
@@ -4318,7 +4423,16 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\aremoved\x18\f \x01(\x04R\aremoved\x12-\n" +
 	"\x13oldest_ready_age_ms\x18\r \x01(\x04R\x10oldestReadyAgeMs\x12$\n" +
 	"\x0eenqueued_per_s\x18\x0e \x01(\x01R\fenqueuedPerS\x12&\n" +
-	"\x0fcompleted_per_s\x18\x0f \x01(\x01R\rcompletedPerS\"\x7f\n" +
+	"\x0fcompleted_per_s\x18\x0f \x01(\x01R\rcompletedPerS\x123\n" +
+	"\x06events\x18\x10 \x01(\v2\x1b.prony.admin.v1.QueueEventsR\x06events\"\x84\x02\n" +
+	"\vQueueEvents\x12'\n" +
+	"\x0ffailed_attempts\x18\x01 \x01(\x04R\x0efailedAttempts\x12%\n" +
+	"\x0eexpired_leases\x18\x02 \x01(\x04R\rexpiredLeases\x12\x18\n" +
+	"\aretries\x18\x03 \x01(\x04R\aretries\x12\x1c\n" +
+	"\tcancelled\x18\x04 \x01(\x04R\tcancelled\x12#\n" +
+	"\rdead_attempts\x18\x05 \x01(\x04R\fdeadAttempts\x12!\n" +
+	"\fdead_expired\x18\x06 \x01(\x04R\vdeadExpired\x12%\n" +
+	"\x0edead_permanent\x18\a \x01(\x04R\rdeadPermanent\"\x7f\n" +
 	"\x11ListQueuesRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x16\n" +
 	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12\x1b\n" +
@@ -4644,7 +4758,7 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 67)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
@@ -4653,173 +4767,175 @@ var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(DiskState)(0),                     // 4: prony.admin.v1.DiskState
 	(*QueuePolicy)(nil),                // 5: prony.admin.v1.QueuePolicy
 	(*Queue)(nil),                      // 6: prony.admin.v1.Queue
-	(*ListQueuesRequest)(nil),          // 7: prony.admin.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),         // 8: prony.admin.v1.ListQueuesResponse
-	(*GetQueueRequest)(nil),            // 9: prony.admin.v1.GetQueueRequest
-	(*GetQueueResponse)(nil),           // 10: prony.admin.v1.GetQueueResponse
-	(*ConfigureQueueRequest)(nil),      // 11: prony.admin.v1.ConfigureQueueRequest
-	(*ConfigureQueueResponse)(nil),     // 12: prony.admin.v1.ConfigureQueueResponse
-	(*PauseQueueRequest)(nil),          // 13: prony.admin.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),         // 14: prony.admin.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),         // 15: prony.admin.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),        // 16: prony.admin.v1.ResumeQueueResponse
-	(*PurgeQueueRequest)(nil),          // 17: prony.admin.v1.PurgeQueueRequest
-	(*PurgeQueueResponse)(nil),         // 18: prony.admin.v1.PurgeQueueResponse
-	(*DeleteQueueRequest)(nil),         // 19: prony.admin.v1.DeleteQueueRequest
-	(*DeleteQueueResponse)(nil),        // 20: prony.admin.v1.DeleteQueueResponse
-	(*ListTasksRequest)(nil),           // 21: prony.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),          // 22: prony.admin.v1.ListTasksResponse
-	(*CancelTasksRequest)(nil),         // 23: prony.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),        // 24: prony.admin.v1.CancelTasksResponse
-	(*Attempt)(nil),                    // 25: prony.admin.v1.Attempt
-	(*DeadTask)(nil),                   // 26: prony.admin.v1.DeadTask
-	(*DeadFilter)(nil),                 // 27: prony.admin.v1.DeadFilter
-	(*ListDeadRequest)(nil),            // 28: prony.admin.v1.ListDeadRequest
-	(*ListDeadResponse)(nil),           // 29: prony.admin.v1.ListDeadResponse
-	(*RedriveDeadRequest)(nil),         // 30: prony.admin.v1.RedriveDeadRequest
-	(*RedriveDeadResponse)(nil),        // 31: prony.admin.v1.RedriveDeadResponse
-	(*PurgeDeadRequest)(nil),           // 32: prony.admin.v1.PurgeDeadRequest
-	(*PurgeDeadResponse)(nil),          // 33: prony.admin.v1.PurgeDeadResponse
-	(*Quotas)(nil),                     // 34: prony.admin.v1.Quotas
-	(*Tenant)(nil),                     // 35: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),         // 36: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),        // 37: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),     // 38: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil),    // 39: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                      // 40: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),         // 41: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),        // 42: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),          // 43: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),         // 44: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),         // 45: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),        // 46: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),         // 47: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),        // 48: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),              // 49: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),             // 50: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),           // 51: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),          // 52: prony.admin.v1.GetStatusResponse
-	(*Build)(nil),                      // 53: prony.admin.v1.Build
-	(*DiskStatus)(nil),                 // 54: prony.admin.v1.DiskStatus
-	(*GetClusterRequest)(nil),          // 55: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 56: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 57: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 58: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 59: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 60: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 61: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 62: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 63: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 64: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 65: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 66: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 67: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 68: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 69: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 70: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 71: prony.admin.v1.TakeSnapshotResponse
-	(*queuepb.Backoff)(nil),            // 72: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 73: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 74: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 75: prony.queue.v1.SettleResult
+	(*QueueEvents)(nil),                // 7: prony.admin.v1.QueueEvents
+	(*ListQueuesRequest)(nil),          // 8: prony.admin.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),         // 9: prony.admin.v1.ListQueuesResponse
+	(*GetQueueRequest)(nil),            // 10: prony.admin.v1.GetQueueRequest
+	(*GetQueueResponse)(nil),           // 11: prony.admin.v1.GetQueueResponse
+	(*ConfigureQueueRequest)(nil),      // 12: prony.admin.v1.ConfigureQueueRequest
+	(*ConfigureQueueResponse)(nil),     // 13: prony.admin.v1.ConfigureQueueResponse
+	(*PauseQueueRequest)(nil),          // 14: prony.admin.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),         // 15: prony.admin.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),         // 16: prony.admin.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),        // 17: prony.admin.v1.ResumeQueueResponse
+	(*PurgeQueueRequest)(nil),          // 18: prony.admin.v1.PurgeQueueRequest
+	(*PurgeQueueResponse)(nil),         // 19: prony.admin.v1.PurgeQueueResponse
+	(*DeleteQueueRequest)(nil),         // 20: prony.admin.v1.DeleteQueueRequest
+	(*DeleteQueueResponse)(nil),        // 21: prony.admin.v1.DeleteQueueResponse
+	(*ListTasksRequest)(nil),           // 22: prony.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),          // 23: prony.admin.v1.ListTasksResponse
+	(*CancelTasksRequest)(nil),         // 24: prony.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),        // 25: prony.admin.v1.CancelTasksResponse
+	(*Attempt)(nil),                    // 26: prony.admin.v1.Attempt
+	(*DeadTask)(nil),                   // 27: prony.admin.v1.DeadTask
+	(*DeadFilter)(nil),                 // 28: prony.admin.v1.DeadFilter
+	(*ListDeadRequest)(nil),            // 29: prony.admin.v1.ListDeadRequest
+	(*ListDeadResponse)(nil),           // 30: prony.admin.v1.ListDeadResponse
+	(*RedriveDeadRequest)(nil),         // 31: prony.admin.v1.RedriveDeadRequest
+	(*RedriveDeadResponse)(nil),        // 32: prony.admin.v1.RedriveDeadResponse
+	(*PurgeDeadRequest)(nil),           // 33: prony.admin.v1.PurgeDeadRequest
+	(*PurgeDeadResponse)(nil),          // 34: prony.admin.v1.PurgeDeadResponse
+	(*Quotas)(nil),                     // 35: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 36: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 37: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 38: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 39: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 40: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 41: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 42: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 43: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 44: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 45: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 46: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 47: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 48: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 49: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 50: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 51: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 52: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 53: prony.admin.v1.GetStatusResponse
+	(*Build)(nil),                      // 54: prony.admin.v1.Build
+	(*DiskStatus)(nil),                 // 55: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 56: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 57: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 58: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 59: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 60: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 61: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 62: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 63: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 64: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 65: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 66: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 67: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 68: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 69: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 70: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 71: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 72: prony.admin.v1.TakeSnapshotResponse
+	(*queuepb.Backoff)(nil),            // 73: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 74: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 75: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 76: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	72, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	73, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
 	5,  // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
-	6,  // 3: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
-	6,  // 4: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	5,  // 5: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
-	6,  // 6: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	73, // 7: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	74, // 8: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	75, // 9: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	1,  // 10: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	74, // 11: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
-	2,  // 12: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
-	25, // 13: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
-	2,  // 14: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
-	27, // 15: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	26, // 16: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
-	27, // 17: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	75, // 18: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	27, // 19: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	75, // 20: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	34, // 21: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
-	35, // 22: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
-	34, // 23: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
-	35, // 24: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
-	3,  // 25: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
-	3,  // 26: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
-	40, // 27: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
-	40, // 28: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
-	40, // 29: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	53, // 30: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
-	54, // 31: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
-	4,  // 32: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
-	57, // 33: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	58, // 34: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	4,  // 35: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
-	59, // 36: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	7,  // 37: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	9,  // 38: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	11, // 39: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	13, // 40: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	15, // 41: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	17, // 42: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	19, // 43: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
-	21, // 44: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	23, // 45: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	28, // 46: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	30, // 47: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	32, // 48: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	36, // 49: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	38, // 50: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	41, // 51: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	43, // 52: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	45, // 53: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	47, // 54: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	49, // 55: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	51, // 56: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	55, // 57: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	60, // 58: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	62, // 59: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	64, // 60: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	66, // 61: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	68, // 62: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	70, // 63: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	8,  // 64: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	10, // 65: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	12, // 66: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	14, // 67: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	16, // 68: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	18, // 69: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	20, // 70: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
-	22, // 71: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	24, // 72: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	29, // 73: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	31, // 74: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	33, // 75: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	37, // 76: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	39, // 77: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	42, // 78: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	44, // 79: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	46, // 80: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	48, // 81: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	50, // 82: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	52, // 83: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	56, // 84: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	61, // 85: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	63, // 86: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	65, // 87: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	67, // 88: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	69, // 89: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	71, // 90: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	64, // [64:91] is the sub-list for method output_type
-	37, // [37:64] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	7,  // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
+	6,  // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
+	6,  // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	5,  // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
+	6,  // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	74, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	75, // 9: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	76, // 10: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	1,  // 11: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
+	75, // 12: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	2,  // 13: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
+	26, // 14: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
+	2,  // 15: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
+	28, // 16: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	27, // 17: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
+	28, // 18: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	76, // 19: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	28, // 20: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	76, // 21: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	35, // 22: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
+	36, // 23: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
+	35, // 24: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
+	36, // 25: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
+	3,  // 26: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
+	3,  // 27: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
+	41, // 28: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
+	41, // 29: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
+	41, // 30: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
+	54, // 31: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
+	55, // 32: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	4,  // 33: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	58, // 34: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	59, // 35: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	4,  // 36: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	60, // 37: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	8,  // 38: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	10, // 39: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	12, // 40: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	14, // 41: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	16, // 42: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	18, // 43: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	20, // 44: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	22, // 45: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	24, // 46: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	29, // 47: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	31, // 48: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	33, // 49: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	37, // 50: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	39, // 51: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	42, // 52: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	44, // 53: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	46, // 54: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	48, // 55: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	50, // 56: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	52, // 57: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	56, // 58: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	61, // 59: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	63, // 60: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	65, // 61: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	67, // 62: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	69, // 63: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	71, // 64: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	9,  // 65: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	11, // 66: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	13, // 67: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	15, // 68: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	17, // 69: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	19, // 70: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	21, // 71: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	23, // 72: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	25, // 73: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	30, // 74: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	32, // 75: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	34, // 76: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	38, // 77: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	40, // 78: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	43, // 79: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	45, // 80: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	47, // 81: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	49, // 82: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	51, // 83: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	53, // 84: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	57, // 85: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	62, // 86: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	64, // 87: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	66, // 88: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	68, // 89: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	70, // 90: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	72, // 91: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	65, // [65:92] is the sub-list for method output_type
+	38, // [38:65] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -4827,16 +4943,16 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
-	file_prony_admin_v1_admin_proto_msgTypes[52].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[63].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[65].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[53].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[64].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[66].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   67,
+			NumMessages:   68,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

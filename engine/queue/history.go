@@ -15,12 +15,13 @@ type History struct {
 
 func (h History) bytes() int64 { return int64(h.NewestBytes) + int64(h.BeforeBytes) }
 
-// remember adds a failed attempt to the history of a leased task, and drops attempts that are too
+// remember counts a failed attempt, adds it to the history of a leased task, and drops attempts that are too
 // old. If the tenant's quota of bytes is exhausted, it omits the attempt, because a failure must
 // always take effect.
 func (r *retention) remember(ref *LeaseRef, a Attempt) {
 	q := r.queues.numbered(ref.Queue)
 	c := &q.record.Counts
+	q.counting().attempt(a.Outcome)
 	// it starts a new part
 	if n, part := ref.Attempt, r.cfg.historyPart; n > 1 && (n-1)%part == 0 {
 		if n > 2*part {

@@ -12,6 +12,7 @@ type Queue struct {
 	waiting waiters // subscriptions of waiters that may get tasks
 	leased  leasedRefs
 	rates   rates
+	events  *Events // nil while all counters are 0
 	hot     bool
 	starved bool
 	awaits  bool // it gets no turn until a Refill is answered

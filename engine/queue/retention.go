@@ -54,6 +54,7 @@ func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
 	})
 	r.journal.PutDead(ref.Ref, Dead{DiedAtMs: r.nowMs, Reason: reason})
 	q.record.Counts.Dead++
+	q.counting().Died[reason]++
 	r.queues.touch(q)
 	r.watches.end(Ended{Ref: ref.Ref, How: Died, Attempts: ref.Attempt})
 }

@@ -97,7 +97,10 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64, a Attempt) {
 	s.remember(ref, a)
 	if ref.Attempt < ref.MaxAttempts {
-		s.giveBack(b, ref, Progress{DueAtMs: dueMs, Attempts: ref.Attempt, Token: token})
+		q := s.numbered(ref.Queue)
+		if s.giveBack(b, ref, Progress{DueAtMs: dueMs, Attempts: ref.Attempt, Token: token}) {
+			q.counting().Retries++
+		}
 		return
 	}
 	s.bury(b, ref, token, AttemptsUsedUp)
@@ -111,18 +114,19 @@ func (s *State) bury(b *lease, ref *LeaseRef, token uint64, reason Reason) {
 }
 
 // giveBack ends a lease and returns the task to its lane, or moves it to the dead letters if its
-// time to live has ended.
-func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
+// time to live has ended. It reports whether the task returned.
+func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) bool {
 	given := *ref
 	s.endLease(b, ref)
 	if given.Extras.expired(s.nowMs) {
 		given.Attempt = p.Attempts
 		s.die(&given, p.Token, TimeToLiveOver)
-		return
+		return false
 	}
 	s.returnTask(given.Ref, given.Priority, p, Due{
 		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, Extras: given.Extras,
 	})
+	return true
 }
 
 // endLease ends the lease of a task, in its batch and in the counters of its queue.

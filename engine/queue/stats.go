@@ -14,6 +14,7 @@ type Stats struct {
 	Enqueued      uint64 // ever
 	Completed     uint64 // ever
 	Removed       uint64 // ever
+	Events        Events
 	Ready         uint64
 	Delayed       uint64
 	Leased        uint64
@@ -43,6 +44,7 @@ func (s *Stats) Add(q *Stats) {
 	s.Leased += q.Leased
 	s.Dead += q.Dead
 	s.Removed += q.Removed
+	s.Events.Add(&q.Events)
 	s.Bytes += q.Bytes
 	s.Charged += q.Charged
 	s.ReadySinceMs = min(s.ReadySinceMs, q.ReadySinceMs)
@@ -116,6 +118,9 @@ func (ls *lanes) Stats(q *Queue, now int64) Stats {
 		Enqueued: c.Enqueued, Completed: c.Completed, Removed: c.Removed,
 		Ready: c.Fresh, Delayed: c.Returned, Leased: c.Leased, Dead: c.Dead, Bytes: c.Bytes, Charged: uint64(r.chargedBytes()),
 		ReadySinceMs: math.MaxInt64,
+	}
+	if q.events != nil {
+		out.Events = *q.events
 	}
 	out.EnqueuedPerS, out.CompletedPerS = q.rates.perSecond(now)
 	for _, l := range q.lanes {

@@ -62,6 +62,12 @@ func (s *State) withdraw(t *Stored) {
 // Cancel removes a task in any state, and frees its idempotency key. If the task was leased,
 // CancelledLeases reports the lease, and Settle refuses it with ErrCancelled.
 func (s *State) Cancel(t *Stored) {
+	s.numbered(t.Ref.Queue).counting().Cancelled++
+	s.discard(t)
+}
+
+// discard is Cancel without its count.
+func (s *State) discard(t *Stored) {
 	if b, ref := s.findLease(t.Ref); ref != nil {
 		given := *ref
 		q := s.numbered(given.Queue)
@@ -82,7 +88,7 @@ func (s *State) Cancel(t *Stored) {
 // PurgeDead removes a dead task. It returns false if the task is not dead.
 func (s *State) PurgeDead(t *Stored) bool {
 	if t.Dead {
-		s.Cancel(t)
+		s.discard(t)
 	}
 	return t.Dead
 }

@@ -91,6 +91,7 @@ const (
 	AttemptsUsedUp Reason = iota + 1
 	TimeToLiveOver
 	FailedPermanently
+	reasons // the number of reasons, including 0
 )
 
 // Dead is the record of a dead task.

@@ -110,6 +110,8 @@ func TestAQueuesFigures(t *testing.T) {
 	q := out.GetQueue()
 	assert.Equal(t, []uint64{2, 1, 1, 2}, []uint64{q.GetReady(), q.GetDelayed(), q.GetLeased(), q.GetDead()})
 	assert.Equal(t, []uint64{8, 1, 1}, []uint64{q.GetEnqueued(), q.GetCompleted(), q.GetRemoved()})
+	e := q.GetEvents()
+	assert.Equal(t, []uint64{2, 0, 0, 1, 2, 0, 0}, []uint64{e.GetFailedAttempts(), e.GetExpiredLeases(), e.GetRetries(), e.GetCancelled(), e.GetDeadAttempts(), e.GetDeadExpired(), e.GetDeadPermanent()})
 	tenants, err := admin.ListTenants(s.ctx, &adminpb.ListTenantsRequest{})
 	require.NoError(t, err)
 	require.Len(t, tenants.GetTenants(), 1)

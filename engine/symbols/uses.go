@@ -69,6 +69,7 @@ var Uses = map[string]Use{
 	"engine/client.finish":                            {Sends: []string{"client.call.done"}},
 	"engine/client/jobs.(*attempt).extend":            {Sends: []string{"jobs.attempt.extending"}, Receives: []string{"jobs.attempt.extending"}},
 	"engine/client/jobs.(*attempt).finish":            {Locks: []string{"jobs.attempt.mu"}},
+	"engine/client/jobs.(*attempt).setResult":         {Locks: []string{"jobs.attempt.mu"}},
 	"engine/client/jobs.(*run).abandon":               {Locks: []string{"jobs.run.mu"}},
 	"engine/client/jobs.(*run).cancelled":             {Locks: []string{"jobs.run.mu"}},
 	"engine/client/jobs.(*run).receive":               {Sends: []string{"jobs.run.slots"}, Receives: []string{"jobs.run.slots"}},

@@ -17,7 +17,8 @@ type attempt struct {
 	task *queuepb.Task
 	end  context.CancelCauseFunc // ends the handler's context
 
-	settled bool // true once the task is settled or abandoned; guarded by run.mu
+	settled bool   // true once the task is settled or abandoned; guarded by run.mu
+	result  []byte // for the completion; guarded by run.mu
 }
 
 // start starts the handler of a task. The caller has put an element into slots.
@@ -59,8 +60,16 @@ func (a *attempt) handleTask(ctx context.Context) (err, cause error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, d, ErrTimeout)
 		defer cancel()
 	}
-	err = a.handle(ctx, a.task)
+	err = a.handle(context.WithValue(ctx, attemptKey{}, a), a.task)
 	return err, context.Cause(ctx)
+}
+
+type attemptKey struct{}
+
+// attemptOf returns the attempt of a handler's context, or nil if no worker calls the handler.
+func attemptOf(ctx context.Context) *attempt {
+	a, _ := ctx.Value(attemptKey{}).(*attempt)
+	return a
 }
 
 // Outcome is how an attempt ended.
@@ -90,13 +99,22 @@ func (a *attempt) finish(err, cause error, took time.Duration) {
 	a.mu.Lock()
 	abandoned := a.settled
 	a.settled = true
+	result := a.result
 	a.mu.Unlock()
 	if abandoned {
 		return
 	}
 	// Settle the task even if its lease seems lost: the server decides, and the session frees the slot.
 	outcome, s := decide(err, cause)
+	if outcome == Completed {
+		s.Result = result
+	}
 	failed := a.settle(a.settling, a.task, s)
+	if refused := resultRefused(s, failed); refused != nil {
+		err = refused
+		outcome, s = decide(err, cause)
+		failed = a.settle(a.settling, a.task, s)
+	}
 	switch {
 	case failed == nil:
 	case errors.Is(failed, ErrCancelled) || errors.Is(cause, ErrCancelled):

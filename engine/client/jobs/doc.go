@@ -25,6 +25,11 @@
 // task a dead letter at once, RetryIn sets the time of the next attempt, and Snooze returns the task
 // without using up an attempt.
 //
+// # Results
+//
+// A handler returns a value to the producer with Job.SetResult. The producer enqueues the job with
+// ResultRetention and waits with Await.
+//
 // # Leases and contexts
 //
 // The worker extends the lease of a task while its handler runs, so a job may take longer than its

@@ -76,3 +76,9 @@ func (e *snoozeError) Error() string { return fmt.Sprintf("snoozed for %v", e.d)
 // Snooze returns an error that returns the task to its queue for the time d, without using up an
 // attempt. It is for a job that finds out that it is too early.
 func Snooze(d time.Duration) error { return &snoozeError{d} }
+
+// IsSnooze reports whether an error contains a Snooze. Middleware should not treat it as a failure.
+func IsSnooze(err error) bool {
+	var snoozed *snoozeError
+	return errors.As(err, &snoozed)
+}

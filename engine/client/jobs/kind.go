@@ -19,6 +19,9 @@ type Job[T any] struct {
 	*queuepb.Task
 
 	Args T
+
+	codec   Codec
+	attempt *attempt
 }
 
 // Enqueuer stores tasks. A *client.Producer is an Enqueuer.
@@ -62,7 +65,7 @@ func (k Kind[T]) Handle(mux *Mux, handler func(ctx context.Context, job *Job[T])
 		o.handle(&h)
 	}
 	mux.add(string(k), &kindHandler{timeout: h.timeout, handle: func(ctx context.Context, t *queuepb.Task) error {
-		job := &Job[T]{Task: t}
+		job := &Job[T]{Task: t, codec: h.codec, attempt: attemptOf(ctx)}
 		if err := h.codec.Decode(t.GetPayload(), &job.Args); err != nil {
 			return Permanent(fmt.Errorf("decode the payload of kind %q: %w", string(k), err))
 		}

@@ -3,6 +3,8 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/pronybench/prony/engine/queuepb"
@@ -33,6 +35,9 @@ func (m *Mux) add(kind string, h *kindHandler) {
 	}
 	m.kinds[kind] = h
 }
+
+// Kinds returns the kinds with a handler, sorted.
+func (m *Mux) Kinds() []string { return slices.Sorted(maps.Keys(m.kinds)) }
 
 // of returns the handler of a task. A task of an unknown kind fails with its normal backoff: a newer
 // worker may know the kind.

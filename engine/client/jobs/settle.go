@@ -42,7 +42,7 @@ func (r *run) settleInSession(ctx context.Context, t *queuepb.Task, s *queuepb.S
 	delay := time.Duration(s.GetDelayMs()) * time.Millisecond
 	switch s.GetAction() {
 	case queuepb.SettleAction_SETTLE_ACTION_COMPLETE:
-		return r.session.Complete(ctx, t)
+		return r.session.CompleteWith(ctx, t, s.GetResult())
 	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
 		return r.session.Release(ctx, t, delay)
 	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:
@@ -58,7 +58,7 @@ func (r *run) settleUnary(ctx context.Context, t *queuepb.Task, s *queuepb.Settl
 	api, id, token := r.Client.API(), t.GetId(), t.GetToken()
 	switch s.GetAction() {
 	case queuepb.SettleAction_SETTLE_ACTION_COMPLETE:
-		return only(api.Complete(ctx, &queuepb.CompleteRequest{Tenant: r.Tenant, Completions: []*queuepb.Completion{{Id: id, Token: token}}}))
+		return only(api.Complete(ctx, &queuepb.CompleteRequest{Tenant: r.Tenant, Completions: []*queuepb.Completion{{Id: id, Token: token, Result: s.GetResult()}}}))
 	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
 		return only(api.Release(ctx, &queuepb.ReleaseRequest{Tenant: r.Tenant, Releases: []*queuepb.Releasing{{Id: id, Token: token, DelayMs: s.GetDelayMs()}}}))
 	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:

@@ -115,7 +115,7 @@ func launch(t *testing.T, file string, command func(args []string) *exec.Cmd, ar
 // serves waits until the process serves.
 func (p *process) serves() {
 	p.Helper()
-	ended := false
+	ended, served := false, false
 	require.Eventually(p, func() bool {
 		select {
 		case <-p.exited:
@@ -123,9 +123,10 @@ func (p *process) serves() {
 		default:
 		}
 		_, err := os.Stat(p.file)
-		return ended || err == nil
+		served = err == nil
+		return ended || served
 	}, patience, time.Millisecond)
-	require.False(p, ended, "queued ended: %s", p.log)
+	require.True(p, served, "queued ended: %s", p.log)
 	text, err := os.ReadFile(p.file)
 	require.NoError(p, err)
 	require.NoError(p, json.Unmarshal(text, &p.addresses), "the file is written atomically")

@@ -83,8 +83,12 @@ func spell(ms uint64) string {
 
 func (a queueCommands) show() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "show QUEUE",
-		Short:   "Show a queue's statistics and policy",
+		Use:   "show QUEUE",
+		Short: "Show a queue's statistics and policy",
+		Long: `Show a queue's statistics and policy.
+
+The numbers from failed attempts to cancelled count since the server started or began to lead the
+queue's shards; the others since the queue was created.`,
 		Example: `  queued queues show mail`,
 		Args:    oneArg("QUEUE"),
 	}
@@ -114,6 +118,12 @@ func queueRows(t *table, q *adminpb.Queue) {
 	t.row("enqueued", fmt.Sprintf("%d, %.1f/s", q.GetEnqueued(), q.GetEnqueuedPerS()))
 	t.row("completed", fmt.Sprintf("%d, %.1f/s", q.GetCompleted(), q.GetCompletedPerS()))
 	t.row("removed", q.GetRemoved())
+	e := q.GetEvents()
+	t.row("failed attempts", e.GetFailedAttempts())
+	t.row("expired leases", e.GetExpiredLeases())
+	t.row("retries", e.GetRetries())
+	t.row("died", fmt.Sprintf("attempts %d, expired %d, permanent %d", e.GetDeadAttempts(), e.GetDeadExpired(), e.GetDeadPermanent()))
+	t.row("cancelled", e.GetCancelled())
 	p := q.GetPolicy()
 	t.row("placement", or(word(p.GetPlacement()), "spread"))
 	t.row("max attempts", ofServer(uint64(p.GetMaxAttempts()), fmt.Sprint(p.GetMaxAttempts())))

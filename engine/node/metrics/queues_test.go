@@ -41,7 +41,8 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 	for i := range uint64(5) {
 		stats = append(stats, queue.Stats{
 			Tenant: "t", Name: fmt.Sprint(i), Ready: i, Delayed: 10 * i, Leased: 100 * i, Dead: 1000 * i, Enqueued: 10_000 * i, Completed: 3,
-			Removed: 7, Bytes: 1 << i, ReadySinceMs: 60_000 - 1_000*int64(i),
+			Removed: 7, Bytes: 1 << i, ReadySinceMs: 60_000 - 1_000*int64(i), Paused: i >= 3,
+			Events: queue.Events{FailedAttempts: i, ExpiredLeases: 10 * i, Retries: 100 * i, Cancelled: 1_000 * i, Died: [4]uint64{0, i, 10 * i, 100 * i}},
 		})
 	}
 	// A queue may have that name.
@@ -54,6 +55,17 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 	assert.InDelta(t, 0.5, all["prony_queue_oldest_ready_seconds 0 t"], 0)
 	assert.Zero(t, all["prony_queue_oldest_ready_seconds _other t"], "the other queues have no ready task")
 	assert.InDelta(t, 6, all["prony_queues"], 0)
+	assert.InDelta(t, 2, all["prony_paused_queues"], 0)
+	for series, want := range map[string]float64{
+		"prony_failed_attempts_total": 10, "prony_expired_leases_total": 100, "prony_retries_total": 1_000, "prony_cancelled_total": 10_000,
+		"prony_dead_letters_total attempts": 10, "prony_dead_letters_total expired": 100, "prony_dead_letters_total permanent": 1_000,
+		"prony_queue_failed_attempts_total 2 t": 2, "prony_queue_expired_leases_total 2 t": 20, "prony_queue_retries_total 2 t": 200,
+		"prony_queue_cancelled_total 2 t": 2_000, "prony_queue_dead_letters_total 2 attempts t": 2, "prony_queue_dead_letters_total 2 expired t": 20,
+		"prony_queue_dead_letters_total 2 permanent t": 200, "prony_queue_paused 2 t": 0, "prony_queue_paused 4 t": 1,
+	} {
+		assert.InDelta(t, want, all[series], 0, series)
+		assert.Contains(t, all, series)
+	}
 	assert.InDelta(t, 100_000, all["prony_enqueued_total"], 0)
 	assert.InDelta(t, 15, all["prony_completed_total"], 0)
 	for i := range 5 {
@@ -93,6 +105,11 @@ func TestQueueSumsNameNoTenantAndMatchTheQueues(t *testing.T) {
 			stats[i] = queue.Stats{
 				Tenant: k.tenant, Name: k.queue, Ready: small.Draw(r, "ready"), Delayed: small.Draw(r, "delayed"), Leased: small.Draw(r, "leased"),
 				Dead: small.Draw(r, "dead"), Enqueued: small.Draw(r, "enqueued"), Completed: small.Draw(r, "completed"), Removed: small.Draw(r, "removed"),
+				Paused: rapid.Bool().Draw(r, "paused"), Events: queue.Events{
+					FailedAttempts: small.Draw(r, "failed"), ExpiredLeases: small.Draw(r, "expired leases"), Retries: small.Draw(r, "retries"),
+					Cancelled: small.Draw(r, "cancelled"),
+					Died:      [4]uint64{0, small.Draw(r, "attempts"), small.Draw(r, "expired"), small.Draw(r, "permanent")},
+				},
 				Bytes: small.Draw(r, "bytes"), ReadySinceMs: rapid.Int64Range(0, nowMs).Draw(r, "ready since"),
 			}
 		}
@@ -102,8 +119,17 @@ func TestQueueSumsNameNoTenantAndMatchTheQueues(t *testing.T) {
 			return c
 		}
 		sums, named := gathered(t, collector(false)), gathered(t, collector(true))
-		want := map[string]float64{"prony_queues": float64(len(keys)), "prony_oldest_ready_seconds": 0}
-		for _, name := range []string{"enqueued_total", "completed_total", "removed_total", "payload_bytes", "tasks ready", "tasks delayed", "tasks leased", "tasks dead"} {
+		want := map[string]float64{"prony_queues": float64(len(keys)), "prony_oldest_ready_seconds": 0, "prony_paused_queues": 0}
+		for i := range stats {
+			if stats[i].Paused {
+				want["prony_paused_queues"]++
+			}
+		}
+		for _, name := range []string{
+			"enqueued_total", "completed_total", "removed_total", "payload_bytes", "tasks ready", "tasks delayed", "tasks leased", "tasks dead",
+			"failed_attempts_total", "expired_leases_total", "retries_total", "cancelled_total",
+			"dead_letters_total attempts", "dead_letters_total expired", "dead_letters_total permanent",
+		} {
 			want["prony_"+name] = 0
 		}
 		for series, value := range named {
@@ -111,11 +137,12 @@ func TestQueueSumsNameNoTenantAndMatchTheQueues(t *testing.T) {
 			if !single {
 				continue
 			}
-			// The name, the queue, the state if present, the tenant.
+			// The name, the queue, the state or reason if present, the tenant.
 			parts := strings.Split(rest, " ")
 			switch sum := "prony_" + parts[0]; {
 			case len(parts) == 4:
 				want[sum+" "+parts[2]] += value
+			case parts[0] == "paused":
 			case parts[0] == "oldest_ready_seconds":
 				want[sum] = max(want[sum], value)
 			default:

@@ -15,6 +15,7 @@ func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 		Ready: q.Ready, Delayed: q.Delayed, Leased: q.Leased, Dead: q.Dead, Bytes: q.Charged,
 		Enqueued: q.Enqueued, Completed: q.Completed, Removed: q.Removed,
 		EnqueuedPerS: q.EnqueuedPerS, CompletedPerS: q.CompletedPerS,
+		Events: eventsMessage(&q.Events),
 	}
 	if q.ReadySinceMs != math.MaxInt64 {
 		m.OldestReadyAgeMs = uint64(max(0, nowMs-q.ReadySinceMs))
@@ -30,11 +31,28 @@ func figuresOf(m *adminpb.Queue, nowMs int64) queue.Stats {
 		Ready: m.GetReady(), Delayed: m.GetDelayed(), Leased: m.GetLeased(), Dead: m.GetDead(), Charged: m.GetBytes(),
 		Enqueued: m.GetEnqueued(), Completed: m.GetCompleted(), Removed: m.GetRemoved(),
 		EnqueuedPerS: m.GetEnqueuedPerS(), CompletedPerS: m.GetCompletedPerS(), ReadySinceMs: math.MaxInt64,
+		Events: eventsOf(m.GetEvents()),
 	}
 	if age := m.GetOldestReadyAgeMs(); age > 0 {
 		q.ReadySinceMs = nowMs - int64(age)
 	}
 	return q
+}
+
+func eventsMessage(e *queue.Events) *adminpb.QueueEvents {
+	return &adminpb.QueueEvents{
+		FailedAttempts: e.FailedAttempts, ExpiredLeases: e.ExpiredLeases, Retries: e.Retries, Cancelled: e.Cancelled,
+		DeadAttempts: e.Died[queue.AttemptsUsedUp], DeadExpired: e.Died[queue.TimeToLiveOver], DeadPermanent: e.Died[queue.FailedPermanently],
+	}
+}
+
+// eventsOf converts a message to events. It is the inverse of eventsMessage.
+func eventsOf(m *adminpb.QueueEvents) queue.Events {
+	e := queue.Events{
+		FailedAttempts: m.GetFailedAttempts(), ExpiredLeases: m.GetExpiredLeases(), Retries: m.GetRetries(), Cancelled: m.GetCancelled(),
+	}
+	e.Died[queue.AttemptsUsedUp], e.Died[queue.TimeToLiveOver], e.Died[queue.FailedPermanently] = m.GetDeadAttempts(), m.GetDeadExpired(), m.GetDeadPermanent()
+	return e
 }
 
 func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
