@@ -11,8 +11,7 @@
 // a link to the producer's span. The names and attributes are those of the semantic conventions for
 // messaging.
 //
-// An attempt is the root of its own trace, because it may run long after the enqueue, and several
-// times.
+// Each attempt has a new trace, because a job may run long after its enqueue, and several times.
 package jobsotel
 
 import (
