@@ -1,9 +1,9 @@
 package queue
 
 // A worker can report the progress of a task with a note, which is part of an extension. The note
-// is a record of its own, so an extension without a note writes nothing more. A new note replaces
-// the old one. The note outlives the lease: it is kept while the task waits for its next attempt,
-// and removed when the task is completed, removed or dead.
+// has a separate record, so an extension without a note writes no further record. A new note
+// replaces the old one. The state keeps the note while the task waits for its next attempt, and
+// drops it when the task is completed, removed or dead.
 
 // NoteBytesMax is the maximum length of a note.
 const NoteBytesMax = 1 << 10

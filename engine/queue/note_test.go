@@ -15,9 +15,9 @@ func (f *fixture) extendWith(d *Delivery, note string) {
 	require.NoError(f.t, out[0])
 }
 
-func (f *fixture) historyBytes(name string) uint64 {
+func (f *fixture) historyBytes() uint64 {
 	f.t.Helper()
-	q, found := f.Named("t", name)
+	q, found := f.Named("t", "q")
 	require.True(f.t, found)
 	return q.record.Counts.HistoryBytes
 }
@@ -31,17 +31,17 @@ func TestANoteIsReplaced(t *testing.T) {
 	assert.Equal(t, "half", f.journal.notes[d.Ref])
 	f.extendWith(&d, "")
 	assert.Equal(t, "half", f.journal.notes[d.Ref])
-	assert.EqualValues(t, len("half"), f.historyBytes("q"))
+	assert.EqualValues(t, len("half"), f.historyBytes())
 	f.recover(Config{})
-	assert.EqualValues(t, len("half"), f.historyBytes("q"))
+	assert.EqualValues(t, len("half"), f.historyBytes())
 	f.extendWith(&d, "all")
 	assert.Equal(t, "all", f.journal.notes[d.Ref])
-	assert.EqualValues(t, len("all"), f.historyBytes("q"))
+	assert.EqualValues(t, len("all"), f.historyBytes())
 	assert.EqualValues(t, len("all"), func() uint16 { l, _ := f.FindLease(d.Ref); return l.NoteBytes }())
 }
 
-// The note is removed when the task ends, in any way, and its charge with it. It is kept while the
-// task waits for its next attempt.
+// The state drops the note and its charge when the task ends, and keeps them while the task waits
+// for its next attempt.
 func TestANoteEndsWithItsTask(t *testing.T) {
 	cfg := Config{MaxAttempts: 2, Backoff: Backoff{InitialMs: 1, MaxMs: 1, JitterPercent: 1}}
 	settle := func(s Settlement) func(f *fixture, d *Delivery) {
@@ -95,10 +95,10 @@ func TestANoteEndsWithItsTask(t *testing.T) {
 				}
 				if c.kept {
 					assert.Equal(t, "half", f.journal.notes[d.Ref])
-					assert.Equal(t, history+uint64(len("half")), f.historyBytes("q"))
+					assert.Equal(t, history+uint64(len("half")), f.historyBytes())
 				} else {
 					assert.Empty(t, f.journal.notes)
-					assert.Equal(t, history, f.historyBytes("q"))
+					assert.Equal(t, history, f.historyBytes())
 				}
 			})
 		}

@@ -1844,8 +1844,9 @@ type Extension struct {
 	// How long the lease lasts from now.
 	LeaseMs uint64 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
 	// A text about the task's progress, at most 1,024 bytes. It replaces the task's note; an empty one
-	// keeps it. The note is kept until the task is completed, cancelled or dead, also while it waits
-	// for its next attempt. If the tenant's quota of bytes has no room for it, the old note stays.
+	// keeps it. The server removes the note when the task is completed, cancelled or dead, and keeps
+	// it while the task waits for its next attempt. If the tenant's quota of bytes has no room for
+	// the new note, the extension takes effect and the old note remains.
 	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

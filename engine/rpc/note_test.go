@@ -20,7 +20,7 @@ func (s *server) extendWith(task *queuepb.Task, note string) *queuepb.ItemError 
 	return out.GetResults()[0].GetError()
 }
 
-// A note is seen in GetTask and in the lists of leased, delayed and ready tasks, and in no claim.
+// GetTask and the lists of leased, delayed and ready tasks return a note. A claim does not.
 func TestTheNoteOfATaskIsSeen(t *testing.T) {
 	s := serve(t, nil)
 	admin := s.administer()

@@ -17,12 +17,12 @@ const (
 )
 
 // Progress reports the progress of the job with a note, such as "row 5,000 of 12,000". The note
-// replaces the last one. It is seen in the task's field note, in `queued task` and in lists of
-// tasks, until the job is completed, cancelled or dead.
+// replaces the last one. The calls GetTask and ListTasks and the command `queued task` show it until
+// the job is completed, cancelled or dead.
 //
 // Progress does not wait. The worker sends the last note with the next extension of the lease, or
-// earlier if none is due soon, but at most once in 2 s. It cuts a note that is longer than 1 KiB.
-// Without a worker, in a test that calls the handler, Progress does nothing.
+// immediately if the next extension is not due soon. It sends at most one note in 2 s, and cuts
+// notes to 1 KiB. Without a worker, in a test that calls the handler, Progress does nothing.
 func (j *Job[T]) Progress(note string) { j.attempt.setNote(note) }
 
 func (a *attempt) setNote(note string) {
@@ -60,8 +60,8 @@ func (a *attempt) keepNote(note string) {
 	}
 }
 
-// untilNote returns the time until a new note is sent, if the next extension is due at the given
-// time and the last note was sent at another.
+// untilNote returns the time until the worker sends a new note. due is the time of the next
+// extension, and sent the time of the last note.
 func untilNote(due, sent time.Time) time.Duration {
 	at := time.Now()
 	if next := sent.Add(noteEvery); next.After(at) {

@@ -75,7 +75,7 @@ func TestNotesAreRateLimited(t *testing.T) {
 	})
 }
 
-// The next extension is due soon, so the note waits for it.
+// A note does not cause an extension shortly before the next one.
 func TestANoteWaitsForAnExtensionThatIsDue(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		notes := b.reporting(nil)
@@ -95,7 +95,7 @@ func TestANoteWaitsForAnExtensionThatIsDue(t *testing.T) {
 	})
 }
 
-// The last note of a failed attempt says how far it came.
+// A failed attempt keeps its last note.
 func TestTheLastNoteIsSentBeforeTheFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bench) {
 		notes := b.reporting(errors.New("no such mailbox"))

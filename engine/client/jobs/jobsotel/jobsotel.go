@@ -32,13 +32,13 @@ type Tracing struct {
 	Propagator propagation.TextMapPropagator
 }
 
+// scope is the name of the instrumentation.
+const scope = "github.com/pronybench/prony/engine/client/jobs/jobsotel"
+
+// These attributes are not part of the semantic conventions.
 const (
-	// scope is the name of the instrumentation.
-	scope = "github.com/pronybench/prony/engine/client/jobs/jobsotel"
-	// KindKey and AttemptKey are the attributes that the semantic conventions do not name: the kind of
-	// a job, and the number of the attempt.
-	KindKey    = attribute.Key("prony.job.kind")
-	AttemptKey = attribute.Key("prony.job.attempt")
+	KindKey    = attribute.Key("prony.job.kind")    // the kind of the job
+	AttemptKey = attribute.Key("prony.job.attempt") // the number of the attempt, from 1
 )
 
 var system = semconv.MessagingSystemKey.String("prony")
