@@ -201,11 +201,12 @@ type settling struct {
 	error   string
 	delayMs uint64
 	leaseMs uint64
+	note    string
 
 	permanent bool
 }
 
-func (s *settling) bytes() int { return len(s.error) + len(s.result) }
+func (s *settling) bytes() int { return len(s.error) + len(s.result) + len(s.note) }
 
 // Complete settles a task whose work succeeded. It returns the same errors as Producer.Enqueue, and
 // ErrStaleToken if the lease has ended: it has expired, or the task was already settled. The error
@@ -256,6 +257,16 @@ func (w *Worker) Release(ctx context.Context, t *queuepb.Task, delay time.Durati
 func (w *Worker) Extend(ctx context.Context, t *queuepb.Task, lease time.Duration) error {
 	return w.settleOne(ctx, t, settling{
 		action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, leaseMs: uint64(lease.Milliseconds()),
+	})
+}
+
+// ExtendWithNote is like Extend, but also replaces the task's note, a text of at most 1 KiB about its
+// progress. GetTask and the lists of the admin service return it. The server removes the note when
+// the task is done, cancelled or dead, and keeps it while the task waits for its next attempt. The
+// note "" keeps the old one.
+func (w *Worker) ExtendWithNote(ctx context.Context, t *queuepb.Task, lease time.Duration, note string) error {
+	return w.settleOne(ctx, t, settling{
+		action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, leaseMs: uint64(lease.Milliseconds()), note: sendable(note),
 	})
 }
 

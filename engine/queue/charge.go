@@ -36,4 +36,6 @@ func (r *Record) chargedBytes() int64 {
 	return QueueBytes(r.Tenant, r.Name) + int64(r.Counts.held())*taskRecordBytes + int64(r.Counts.Bytes+r.Counts.HistoryBytes)
 }
 
-func (r *LeaseRef) chargedBytes() int64 { return TaskBytes(int(r.Bytes)) + r.History.bytes() }
+func (r *LeaseRef) chargedBytes() int64 {
+	return TaskBytes(int(r.Bytes)) + r.History.bytes() + int64(r.NoteBytes)
+}

@@ -30,6 +30,10 @@ func TestEventsOfTasksAreCounted(t *testing.T) {
 		"completed": {func(f *fixture) { f.settle("q", Complete) }, Events{}},
 		"released":  {func(f *fixture) { f.settle("q", Release) }, Events{}},
 		"retried":   {func(f *fixture) { f.settle("q", Fail) }, Events{FailedAttempts: 1, Retries: 1}},
+		"retried in another queue": {func(f *fixture) {
+			f.fill("other", 1)
+			f.settle("other", Fail)
+		}, Events{}},
 		"failed until dead": {func(f *fixture) {
 			f.settle("q", Fail)
 			f.pass(10)

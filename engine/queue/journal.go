@@ -22,6 +22,9 @@ type Journal interface {
 	// them may not be stored.
 	PutAttempt(ref Ref, attempt uint32, a Attempt)
 	DropAttempts(ref Ref, first, last uint32)
+	// PutNote stores the note of a task, and replaces an older one. DropNote removes it.
+	PutNote(ref Ref, note string)
+	DropNote(ref Ref)
 	// PutExpiry indexes a task by the end of its time to live. DropExpiry removes the entry, if
 	// present.
 	PutExpiry(ref Ref, atMs int64)

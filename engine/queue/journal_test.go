@@ -58,6 +58,7 @@ type mapJournal struct {
 	leases    map[uint64][]LeaseRef
 	lastLease uint64           // the greatest batch ever put
 	extended  map[uint64]int64 // by token
+	notes     map[Ref]string
 	dead      map[Ref]Dead
 	queues    map[uint32]Record
 	meta      Meta
@@ -71,7 +72,7 @@ func newMapJournal(broken func(format string, args ...any)) *mapJournal {
 		broken: broken,
 		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, dueKeysOf: map[laneOf][]returnedKey{}, progress: map[Ref]Progress{},
 		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[expiryEntry]bool{}, keys: map[keyEntry]KeyRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
-		leases: map[uint64][]LeaseRef{}, extended: map[uint64]int64{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
+		leases: map[uint64][]LeaseRef{}, extended: map[uint64]int64{}, notes: map[Ref]string{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
 	}
 }
 
@@ -133,7 +134,7 @@ func (j *mapJournal) ReplaceLease(batch uint64, refs []LeaseRef) {
 func (j *mapJournal) setLease(batch uint64, refs []LeaseRef) {
 	refs = slices.Clone(refs)
 	for i := range refs {
-		refs[i].History = History{} // a store reads it from the progress
+		refs[i].History, refs[i].NoteBytes = History{}, 0 // a store reads them from the progress and the note
 	}
 	j.leases[batch] = refs
 }
@@ -157,6 +158,15 @@ func (j *mapJournal) DropExtension(batch uint64, i int) {
 		j.broken("extension %d of lease batch %d is dropped and does not exist", i, batch)
 	}
 	delete(j.extended, Token(batch, i))
+}
+
+func (j *mapJournal) PutNote(ref Ref, note string) { j.notes[ref] = note }
+
+func (j *mapJournal) DropNote(ref Ref) {
+	if _, ok := j.notes[ref]; !ok {
+		j.broken("the note of %v is dropped and does not exist", ref)
+	}
+	delete(j.notes, ref)
 }
 
 func (j *mapJournal) PutAttempt(ref Ref, n uint32, a Attempt) {
@@ -432,7 +442,7 @@ func (j *mapJournal) recovered() Recovered {
 			if !stored || settled && p.Token >= Token(batch, i) {
 				refs[i].Attempt = 0
 			}
-			refs[i].History = p.History
+			refs[i].History, refs[i].NoteBytes = p.History, uint16(len(j.notes[refs[i].Ref]))
 		}
 		out.Leases = append(out.Leases, RecoveredLease{Batch: batch, Refs: refs, Extended: extended})
 	}

@@ -176,7 +176,7 @@ func (ls *lanes) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 		ls.schedule(l)
 		d.LeaseRef = LeaseRef{
 			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts,
-			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, History: t.due.History, HasProgress: true, Extras: t.due.Extras,
+			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, History: t.due.History, NoteBytes: t.due.NoteBytes, HasProgress: true, Extras: t.due.Extras,
 		}
 		ls.watches.changed(d.Ref)
 		ls.journal.DropDue(d.Ref, l.number, t.dueAtMs)

@@ -81,6 +81,9 @@ func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 	if err := m.checkProgress(task, stored); err != nil {
 		return err
 	}
+	if note, has := j.notes[task.ref]; has != (task.stored() && task.note != "") || has && note != task.note {
+		return fmt.Errorf("has the note %q: %v", note, has)
+	}
 	history := j.attempts[task.ref]
 	if want := task.history; !task.stored() && len(history) > 0 || task.stored() && len(history) != len(want) || len(history) > int(2*m.cfg.historyPart) {
 		return fmt.Errorf("has a history of %d attempts, want %d", len(history), len(want))
@@ -99,7 +102,7 @@ func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 		stored["due"]++
 		extras := due.Extras
 		due.Extras = nil
-		if due != (Due{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs, Bytes: uint32(len(task.payload)), History: task.historyBytes(m.cfg.historyPart)}) ||
+		if due != (Due{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs, Bytes: uint32(len(task.payload)), History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note))}) ||
 			!sameExtras(extras, task.wantExtras()) {
 			return fmt.Errorf("has due record %+v", due)
 		}
@@ -127,7 +130,7 @@ func (m *machine) checkProgress(task *modelTask, stored map[string]int) error {
 		return nil
 	}
 	stored["progress"]++
-	want := Progress{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, ExpiresAtMs: task.dieByMs(), Token: task.token(), History: task.historyBytes(m.cfg.historyPart)}
+	want := Progress{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, ExpiresAtMs: task.dieByMs(), Token: task.token(), History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note))}
 	if task.phase == dead {
 		want.ExpiresAtMs = 0
 	}
@@ -168,7 +171,7 @@ func (m *machine) checkLeases(t *rapid.T) {
 			live++
 			task := m.byRef[ref.Ref]
 			if task.phase != leased || task.token() != Token(l.Batch, i) || task.expiresMs != ref.ExpiresAtMs || task.attempts+1 != ref.Attempt ||
-				task.maxAttempts != ref.MaxAttempts || ref.HasProgress != task.settled || !sameExtras(ref.Extras, task.wantExtras()) {
+				task.maxAttempts != ref.MaxAttempts || ref.HasProgress != task.settled || int(ref.NoteBytes) != len(task.note) || !sameExtras(ref.Extras, task.wantExtras()) {
 				t.Fatalf("lease %d has %+v of %+v", l.Batch, ref, *task)
 			}
 		}

@@ -144,6 +144,11 @@ func (m *machine) held(tenant string) *fakeAccount {
 			a.bytes += 128 + int64(len(t.Payload))
 		}
 	}
+	for ref, note := range j.notes {
+		if its(ref.Queue) {
+			a.bytes += int64(len(note))
+		}
+	}
 	for ref, history := range j.attempts {
 		for _, attempt := range history {
 			if its(ref.Queue) {

@@ -106,8 +106,13 @@ func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error
 		m.noteDeath(task)
 	case Release:
 		task.comeBack(m.now+int64(s.DelayMs), m.now)
+		held.bytes += task.charged() - before
 		m.noteDeath(task)
 	case Extend:
+		if more := int64(len(s.Error)) - int64(len(task.note)); s.Error != "" && (more <= 0 || a.has(more, held.bytes)) {
+			task.note = s.Error
+			held.bytes += more
+		}
 		task.expiresMs = m.now + int64(s.LeaseMs)
 	}
 	return nil

@@ -44,10 +44,11 @@ type modelTask struct {
 	claimed     bool              // since it was enqueued or redriven
 	settled     bool              // the task was returned or dead, and so has a progress record
 	history     map[uint32]string // the texts of the stored attempts
+	note        string            // until it dies
 }
 
 func (t *modelTask) charged() int64 {
-	bytes := 128 + int64(len(t.payload))
+	bytes := 128 + int64(len(t.payload)) + int64(len(t.note))
 	for _, text := range t.history {
 		bytes += 64 + int64(len(text))
 	}
@@ -147,7 +148,7 @@ func (t *modelTask) comeBack(dueMs, now int64) {
 }
 
 func (t *modelTask) die(now int64, why Reason) {
-	t.phase, t.diedMs, t.dueMs, t.reason, t.settled = dead, now, now, why, true
+	t.phase, t.diedMs, t.dueMs, t.reason, t.settled, t.note = dead, now, now, why, true, ""
 }
 
 func (t *modelTask) redrive(now int64) {
@@ -223,6 +224,7 @@ func (q *modelQueue) counts() Counts {
 	for _, t := range q.tasks {
 		if t.stored() {
 			c.Bytes += uint64(len(t.payload))
+			c.HistoryBytes += uint64(len(t.note))
 			for _, text := range t.history {
 				c.HistoryBytes += uint64(64 + len(text))
 			}

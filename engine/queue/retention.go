@@ -49,6 +49,10 @@ func (r *retention) dropBuckets() {
 func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
 	q := r.queues.numbered(ref.Queue)
 	r.dropExpiry(ref)
+	if ref.NoteBytes > 0 {
+		r.dropNote(ref)
+		r.accounts.free(q).bytes += int64(ref.NoteBytes)
+	}
 	r.journal.PutProgress(ref.Ref, Progress{
 		DueAtMs: r.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History,
 	})
@@ -67,6 +71,7 @@ func (r *retention) drop(ref *LeaseRef, attempts uint32) {
 	if ref.HasProgress {
 		r.journal.DropProgress(ref.Ref)
 	}
+	r.dropNote(ref)
 	r.forget(ref, attempts)
 	r.dropExpiry(ref)
 	q := r.queues.numbered(ref.Queue)

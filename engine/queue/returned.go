@@ -5,7 +5,7 @@ package queue
 func (ls *lanes) returnTask(ref Ref, lane uint8, p Progress, due Due) {
 	q := ls.queues.numbered(ref.Queue)
 	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts
-	p.MaxAttempts, p.History = due.MaxAttempts, due.History
+	p.MaxAttempts, p.History, p.NoteBytes = due.MaxAttempts, due.History, due.NoteBytes
 	if due.Extras != nil {
 		p.ExpiresAtMs = due.Extras.ExpiresAtMs
 	}

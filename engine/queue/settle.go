@@ -21,7 +21,7 @@ type Settlement struct {
 	// the room after Action: a larger Settlement would cost each cycle bytes.
 	Permanent bool
 	Result    []byte // used by Complete; stored if the task has a result retention
-	Error     string // used by Fail
+	Error     string // used by Fail; Extend uses it as the note, and "" keeps the old note
 	DelayMs   uint64 // used by Release, and by Fail, where 0 selects the backoff
 	LeaseMs   uint64 // used by Extend
 }
@@ -64,6 +64,9 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 			p := Progress{DueAtMs: now + int64(t.DelayMs), Attempts: ref.Attempt - 1, Token: t.Token}
 			s.giveBack(b, ref, p)
 		case Extend:
+			if t.Error != "" {
+				s.keepNote(ref, t.Error)
+			}
 			_, i := TokenPlace(t.Token)
 			s.extend(b, i, now+int64(t.LeaseMs))
 		}
@@ -124,7 +127,7 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) bool {
 		return false
 	}
 	s.returnTask(given.Ref, given.Priority, p, Due{
-		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, Extras: given.Extras,
+		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, NoteBytes: given.NoteBytes, Extras: given.Extras,
 	})
 	return true
 }

@@ -13,6 +13,7 @@ type Stored struct {
 	HasDue      bool  // the task has a Due record, for the time Progress.DueAtMs
 	Lane        uint8 // the lane of the Due record
 	Dead        bool
+	Note        string // read only with the payload
 }
 
 type part uint8
@@ -32,6 +33,7 @@ func (t *Stored) ref() LeaseRef {
 	}
 	if t.HasProgress {
 		ref.Attempt, ref.MaxAttempts, ref.History = t.Progress.Attempts, t.Progress.MaxAttempts, t.Progress.History
+		ref.NoteBytes = t.Progress.NoteBytes
 		if t.Progress.ExpiresAtMs == 0 {
 			ref.Extras = ref.Extras.immortal()
 		}

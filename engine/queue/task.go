@@ -38,6 +38,7 @@ type Due struct {
 	LeaseMs     uint64
 	Bytes       uint32 // of the payload, including headers
 	History     History
+	NoteBytes   uint16 // of the task's note; 0 means that it has none
 	Extras      *Extras
 }
 
@@ -51,6 +52,7 @@ type Progress struct {
 	// ExpiresAtMs is the end of the task's time to live; 0 means no end. A redrive sets it to 0.
 	ExpiresAtMs int64
 	History     History
+	NoteBytes   uint16 // as in Due; outdated while the task is leased
 }
 
 // Outcome is how a failed attempt ended.
@@ -79,6 +81,7 @@ type LeaseRef struct {
 	History     History
 	// HasProgress is true if the task has a Progress record, which must be removed with the task.
 	HasProgress bool
+	NoteBytes   uint16 // as in Due
 	ExpiresAtMs int64
 	Extras      *Extras
 }
@@ -127,7 +130,7 @@ type Counts struct {
 	Leased    uint64
 	Dead      uint64
 	Bytes     uint64 // total size of the payloads and headers of the stored tasks
-	// HistoryBytes is the charge for the stored attempts of these tasks. It excludes attempts
+	// HistoryBytes is the charge for the stored attempts and notes of these tasks. It excludes attempts
 	// stored by older servers that did not charge for them.
 	HistoryBytes uint64
 }

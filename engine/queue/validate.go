@@ -152,6 +152,10 @@ func (l *Limits) CheckSettlement(s *Settlement) *FieldError {
 	switch {
 	case s.Token == 0:
 		return &FieldError{"token", "is 0: pass the token of the lease"}
+	case s.Action == Extend && len(s.Error) > NoteBytesMax:
+		return &FieldError{"note", fmt.Sprintf("has %d bytes: send at most %d", len(s.Error), NoteBytesMax)}
+	case s.Action == Extend && !utf8.ValidString(s.Error):
+		return &FieldError{"note", "is not valid UTF-8"}
 	case len(s.Error) > l.ErrorBytesMax:
 		return &FieldError{"error", fmt.Sprintf("has %d bytes: send at most %d", len(s.Error), l.ErrorBytesMax)}
 	case !utf8.ValidString(s.Error):

@@ -475,7 +475,10 @@ type Task struct {
 	// When the task's time to live ends; 0 means never.
 	ExpiresAtMs int64 `protobuf:"varint,14,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
 	// The headers from NewTask.
-	Headers       map[string]string `protobuf:"bytes,15,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Headers map[string]string `protobuf:"bytes,15,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The last note of a worker about the task's progress: see Extension. Only GetTask and the lists of
+	// the admin service set it.
+	Note          *string `protobuf:"bytes,16,opt,name=note,proto3,oneof" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -613,6 +616,13 @@ func (x *Task) GetHeaders() map[string]string {
 		return x.Headers
 	}
 	return nil
+}
+
+func (x *Task) GetNote() string {
+	if x != nil && x.Note != nil {
+		return *x.Note
+	}
+	return ""
 }
 
 // ItemError is the reason why one item of a batch was refused. Over REST, a call with exactly one
@@ -1396,7 +1406,9 @@ type Settlement struct {
 	// The task's result, with COMPLETE; retained if the task was enqueued with a result retention.
 	Result []byte `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
 	// With FAIL: the task is dead at once, whatever attempts it has left.
-	Permanent     bool `protobuf:"varint,8,opt,name=permanent,proto3" json:"permanent,omitempty"`
+	Permanent bool `protobuf:"varint,8,opt,name=permanent,proto3" json:"permanent,omitempty"`
+	// With EXTEND: as in Extension.
+	Note          string `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1485,6 +1497,13 @@ func (x *Settlement) GetPermanent() bool {
 		return x.Permanent
 	}
 	return false
+}
+
+func (x *Settlement) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
 }
 
 type Completion struct {
@@ -1823,7 +1842,12 @@ type Extension struct {
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Token uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
 	// How long the lease lasts from now.
-	LeaseMs       uint64 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	LeaseMs uint64 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	// A text about the task's progress, at most 1,024 bytes. It replaces the task's note; an empty one
+	// keeps it. The server removes the note when the task is completed, cancelled or dead, and keeps
+	// it while the task waits for its next attempt. If the tenant's quota of bytes has no room for
+	// the new note, the extension takes effect and the old note remains.
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1877,6 +1901,13 @@ func (x *Extension) GetLeaseMs() uint64 {
 		return x.LeaseMs
 	}
 	return 0
+}
+
+func (x *Extension) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
 }
 
 type ExtendRequest struct {
@@ -2944,7 +2975,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\aheaders\x18\f \x03(\v2$.prony.queue.v1.NewTask.HeadersEntryR\aheaders\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xab\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcd\x04\n" +
 	"\x04Task\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x14\n" +
@@ -2962,10 +2993,12 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\n" +
 	"last_error\x18\r \x01(\tR\tlastError\x12\"\n" +
 	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\x12;\n" +
-	"\aheaders\x18\x0f \x03(\v2!.prony.queue.v1.Task.HeadersEntryR\aheaders\x1a:\n" +
+	"\aheaders\x18\x0f \x03(\v2!.prony.queue.v1.Task.HeadersEntryR\aheaders\x12\x17\n" +
+	"\x04note\x18\x10 \x01(\tH\x00R\x04note\x88\x01\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd6\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
+	"\x05_note\"\xd6\x01\n" +
 	"\tItemError\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12-\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x19.prony.queue.v1.ErrorCodeR\x04code\x12\x14\n" +
@@ -3016,7 +3049,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\vclaim_error\x18\x03 \x01(\v2\x19.prony.queue.v1.ItemErrorR\n" +
 	"claimError\x12#\n" +
 	"\rpaused_queues\x18\x04 \x03(\tR\fpausedQueues\x12\x14\n" +
-	"\x05quota\x18\x05 \x01(\tR\x05quota\"\xea\x01\n" +
+	"\x05quota\x18\x05 \x01(\tR\x05quota\"\xfe\x01\n" +
 	"\n" +
 	"Settlement\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -3026,7 +3059,8 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\bdelay_ms\x18\x05 \x01(\x04R\adelayMs\x12\x19\n" +
 	"\blease_ms\x18\x06 \x01(\x04R\aleaseMs\x12\x16\n" +
 	"\x06result\x18\a \x01(\fR\x06result\x12\x1c\n" +
-	"\tpermanent\x18\b \x01(\bR\tpermanent\"J\n" +
+	"\tpermanent\x18\b \x01(\bR\tpermanent\x12\x12\n" +
+	"\x04note\x18\t \x01(\tR\x04note\"J\n" +
 	"\n" +
 	"Completion\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -3047,11 +3081,12 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x123\n" +
 	"\bfailures\x18\x02 \x03(\v2\x17.prony.queue.v1.FailureR\bfailures\"F\n" +
 	"\fFailResponse\x126\n" +
-	"\aresults\x18\x01 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"L\n" +
+	"\aresults\x18\x01 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"`\n" +
 	"\tExtension\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x19\n" +
-	"\blease_ms\x18\x03 \x01(\x04R\aleaseMs\"b\n" +
+	"\blease_ms\x18\x03 \x01(\x04R\aleaseMs\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"b\n" +
 	"\rExtendRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x129\n" +
 	"\n" +
@@ -3288,6 +3323,7 @@ func file_prony_queue_v1_queue_proto_init() {
 	if File_prony_queue_v1_queue_proto != nil {
 		return
 	}
+	file_prony_queue_v1_queue_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -134,7 +134,11 @@ func (e *hotEncoder) task(t *queuepb.Task) bool {
 	if headers := t.GetHeaders(); len(headers) > 0 && !e.headers(headers) {
 		return false
 	}
-	e.raw("}}")
+	e.raw("}")
+	if t.Note != nil && !e.text(`,"note":`, t.GetNote()) {
+		return false
+	}
+	e.raw("}")
 	return true
 }
 

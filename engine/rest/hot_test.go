@@ -237,6 +237,10 @@ func drawAnswer(t *rapid.T) (m proto.Message, hot bool) {
 				LastError: drawText(t, "last error"), ExpiresAtMs: rapid.Int64().Draw(t, "ttl"),
 				Headers: drawHeaders(t),
 			})
+			if rapid.Bool().Draw(t, "noted") {
+				note := drawText(t, "note")
+				a.Tasks[len(a.Tasks)-1].Note = &note
+			}
 		}
 		a.Results, a.ClaimError = results(), mistake()
 		a.Quota = drawText(t, "quota")
@@ -275,7 +279,7 @@ func TestAnswersAreEncodedAsByProtojson(t *testing.T) {
 // The encoder handles every field of the messages that it encodes: new fields must be added there.
 func TestAllFieldsOfAnswersAreEncoded(t *testing.T) {
 	for m, fields := range map[proto.Message]int{
-		&queuepb.EnqueueResponse{}: 1, &queuepb.EnqueueResult{}: 3, &queuepb.ClaimResponse{}: 5, &queuepb.Task{}: 15,
+		&queuepb.EnqueueResponse{}: 1, &queuepb.EnqueueResult{}: 3, &queuepb.ClaimResponse{}: 5, &queuepb.Task{}: 16,
 		&queuepb.CompleteResponse{}: 1, &queuepb.SettleResult{}: 1,
 	} {
 		assert.Equal(t, fields, m.ProtoReflect().Descriptor().Fields().Len(), "%T", m)

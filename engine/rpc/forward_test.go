@@ -92,7 +92,7 @@ func TestCallsGoToTheLeader(t *testing.T) {
 			failed, err := n.queues().Fail(c.as("t0"), &queuepb.FailRequest{Failures: []*queuepb.Failure{{Id: tasks[1].GetId(), Token: tasks[1].GetToken(), Error: "x", Permanent: true}}})
 			require.NoError(t, err)
 			results["fail"] = failed.GetResults()
-			extended, err := n.queues().Extend(c.as("t0"), &queuepb.ExtendRequest{Extensions: []*queuepb.Extension{{Id: tasks[2].GetId(), Token: tasks[2].GetToken(), LeaseMs: 60_000}}})
+			extended, err := n.queues().Extend(c.as("t0"), &queuepb.ExtendRequest{Extensions: []*queuepb.Extension{{Id: tasks[2].GetId(), Token: tasks[2].GetToken(), LeaseMs: 60_000, Note: "half"}}})
 			require.NoError(t, err)
 			results["extend"] = extended.GetResults()
 			released, err := n.queues().Release(c.as("t0"), &queuepb.ReleaseRequest{Releases: []*queuepb.Releasing{{Id: tasks[3].GetId(), Token: tasks[3].GetToken()}}})
@@ -108,10 +108,13 @@ func TestCallsGoToTheLeader(t *testing.T) {
 			awaited, err = n.queues().AwaitResult(c.as("t0"), &queuepb.AwaitResultRequest{Id: tasks[4].GetId(), WaitMs: 1})
 			require.NoError(t, err)
 			assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, awaited.GetState())
+			noted, err := n.queues().GetTask(c.as("t0"), &queuepb.GetTaskRequest{Id: tasks[2].GetId()})
+			require.NoError(t, err)
+			assert.Equal(t, "half", noted.GetTask().GetNote())
 			if leader == "n1" {
 				assert.Zero(t, c.all[1].forwarded.Load())
 			} else {
-				assert.EqualValues(t, 9, c.all[1].forwarded.Load(), "each once")
+				assert.EqualValues(t, 10, c.all[1].forwarded.Load(), "each once")
 			}
 			assert.Zero(t, c.all[2].forwarded.Load())
 			dead, err := n.queues().GetTask(c.as("t0"), &queuepb.GetTaskRequest{Id: tasks[1].GetId()})

@@ -52,12 +52,12 @@ func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.F
 func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queuepb.ExtendResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "extensions", in.GetExtensions(),
 		func(m *queuepb.Extension, t *queue.Settlement) error {
-			t.Action, t.LeaseMs = queue.Extend, m.GetLeaseMs()
+			t.Action, t.LeaseMs, t.Error = queue.Extend, m.GetLeaseMs(), m.GetNote()
 			return nil
 		},
 		queuepb.QueueServiceClient.Extend, func(tenant string, ts []queue.Settlement) *queuepb.ExtendRequest {
 			return &queuepb.ExtendRequest{Tenant: tenant, Extensions: messages(ts, func(id string, t *queue.Settlement) *queuepb.Extension {
-				return &queuepb.Extension{Id: id, Token: t.Token, LeaseMs: t.LeaseMs}
+				return &queuepb.Extension{Id: id, Token: t.Token, LeaseMs: t.LeaseMs, Note: t.Error}
 			})}
 		})
 	return &queuepb.ExtendResponse{Results: results}, err
@@ -180,7 +180,7 @@ func streamSettlement(m *queuepb.Settlement, t *queue.Settlement) error {
 	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
 		t.Action, t.DelayMs = queue.Release, m.GetDelayMs()
 	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:
-		t.Action, t.LeaseMs = queue.Extend, m.GetLeaseMs()
+		t.Action, t.LeaseMs, t.Error = queue.Extend, m.GetLeaseMs(), m.GetNote()
 	default:
 		return &queue.FieldError{Field: "action", Problem: fmt.Sprintf("must be SETTLE_ACTION_COMPLETE, SETTLE_ACTION_FAIL, SETTLE_ACTION_RELEASE or SETTLE_ACTION_EXTEND, not %v", m.GetAction())}
 	}

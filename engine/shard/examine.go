@@ -20,7 +20,7 @@ import (
 type examine struct {
 	tenant string
 	refs   []queue.Ref
-	// payloads makes the reading include the tasks' payloads.
+	// payloads makes the reading include the tasks' payloads and notes.
 	payloads bool
 	// changes is true if resolve changes the store. While the disk has no space for changes,
 	// resolve of such an examine gets an error.
@@ -38,6 +38,7 @@ type examine struct {
 	again  []int // indexes of refs that changed while other tasks were resolved
 	marks  []uint64
 	looked []storage.Looked
+	noted  bool  // with payloads: a task has a note from its current lease
 	err    error // error of the reading
 	rounds int
 	partly bool // some changes are durable; owned by the publishing goroutine
@@ -65,6 +66,10 @@ func (c *begin) decide(d *decider, _ int64) {
 			continue
 		}
 		c.marks[i] = d.state.Track(ref)
+		if c.payloads {
+			lease, _ := d.state.FindLease(ref)
+			c.noted = c.noted || lease.NoteBytes > 0
+		}
 		c.left = append(c.left, i)
 	}
 	if len(c.left) > 0 {
@@ -125,7 +130,7 @@ func (x *examine) read(s *Shard) {
 		for k, i := range x.stale {
 			refs[k] = x.refs[i]
 		}
-		looked, err := s.store.LookAll(refs, x.payloads)
+		looked, err := s.store.LookAll(refs, x.payloads, x.noted)
 		if err != nil {
 			x.err = fmt.Errorf("look up a task: %w", err)
 		}
@@ -242,7 +247,7 @@ func (x *examine) readNow(d *decider, i int) bool {
 	if d.failure = d.commits.submitEarly(); d.failure != nil {
 		return false
 	}
-	looked, err := d.shard.store.LookAll([]queue.Ref{x.refs[i]}, x.payloads)
+	looked, err := d.shard.store.LookAll([]queue.Ref{x.refs[i]}, x.payloads, x.noted)
 	if err != nil {
 		x.err = fmt.Errorf("look up a task: %w", err)
 		return true

@@ -309,6 +309,15 @@ func (b *Batch) DropAttempts(ref queue.Ref, first, last uint32) {
 	}
 }
 
+// PutNote implements queue.Journal.
+func (b *Batch) PutNote(ref queue.Ref, note string) {
+	record.EncodeNote(&b.enc, note)
+	b.set(b.refKey(record.PrefixNote, ref))
+}
+
+// DropNote implements queue.Journal.
+func (b *Batch) DropNote(ref queue.Ref) { b.delete(b.refKey(record.PrefixNote, ref)) }
+
 // PutExpiry implements queue.Journal.
 func (b *Batch) PutExpiry(ref queue.Ref, atMs int64) {
 	record.EncodeExpiry(&b.enc)

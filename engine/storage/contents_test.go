@@ -20,6 +20,7 @@ type contents struct {
 	due      map[dueRef]queue.Due
 	dead     map[queue.Ref]queue.Dead
 	attempts map[queue.Ref]map[uint32]queue.Attempt
+	notes    map[queue.Ref]string
 	expiries map[timedRef]bool
 	keys     map[bucketKey]queue.KeyRef
 	sums     map[queue.Sum]int64       // Bytes is 0 in the key
@@ -52,7 +53,7 @@ func newContents() *contents {
 	return &contents{
 		ever: map[queue.Ref]bool{}, tasks: map[queue.Ref]queue.Task{}, progress: map[queue.Ref]queue.Progress{},
 		due: map[dueRef]queue.Due{}, dead: map[queue.Ref]queue.Dead{}, attempts: map[queue.Ref]map[uint32]queue.Attempt{},
-		expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, sums: map[queue.Sum]int64{}, results: map[timedRef]queue.Result{},
+		notes: map[queue.Ref]string{}, expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, sums: map[queue.Sum]int64{}, results: map[timedRef]queue.Result{},
 		system: map[string][]byte{}, leases: map[uint64][]queue.LeaseRef{}, extended: map[uint64]map[int]int64{}, queues: map[uint32]queue.Record{},
 	}
 }
@@ -92,10 +93,18 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 	drop := rapid.IntRange(0, 2).Draw(t, "drop") == 1
 	timed := timedRef{ref, at}
 	switch kind := rapid.SampledFrom([]string{
-		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "expiry", "key", "result", "sum", "system", "lease", "queue",
+		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "note", "expiry", "key", "result", "sum", "system", "lease", "queue",
 	}).Draw(t, "kind"); kind {
 	case "task":
 		c.mutateTask(t, b, ref, drop)
+	case "note":
+		if drop {
+			delete(c.notes, ref)
+			b.DropNote(ref)
+			return
+		}
+		c.notes[ref] = string(drawPayload(t)) + "n"
+		b.PutNote(ref, c.notes[ref])
 	case "progress":
 		if drop {
 			delete(c.progress, ref)
@@ -563,7 +572,7 @@ func (c *contents) compareRecovered(t *rapid.T, s *Store) {
 				refs[i].Attempt = 0
 			}
 			if refs[i].Attempt != 0 || stored && c.leases[batch][i].Attempt != 0 {
-				refs[i].History = c.progress[refs[i].Ref].History
+				refs[i].History, refs[i].NoteBytes = c.progress[refs[i].Ref].History, uint16(len(c.notes[refs[i].Ref]))
 			}
 		}
 		want.Leases = append(want.Leases, queue.RecoveredLease{Batch: batch, Refs: refs, Extended: extended})

@@ -87,6 +87,7 @@ func (s *Reads) voidSettled(leases []queue.RecoveredLease) (err error) {
 type settledRefs struct {
 	from            reader
 	tasks, progress *points // look up stored records, not young records
+	notes           *points // nil if there is no note
 }
 
 func newSettledRefs(from reader, gets *atomic.Uint64) (*settledRefs, error) {
@@ -98,12 +99,31 @@ func newSettledRefs(from reader, gets *atomic.Uint64) (*settledRefs, error) {
 	if err != nil {
 		return nil, errors.Join(err, tasks.Close())
 	}
-	return &settledRefs{from, tasks, progress}, nil
+	notes, err := pointsOf(from.stored(), record.PrefixNote, gets)
+	if err != nil {
+		return nil, errors.Join(err, tasks.Close(), progress.Close())
+	}
+	s := &settledRefs{from: from, tasks: tasks, progress: progress}
+	if notes.it.First() {
+		s.notes = notes
+		return s, nil
+	}
+	if err := notes.Close(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
-func (s *settledRefs) Close() error { return errors.Join(s.tasks.Close(), s.progress.Close()) }
+func (s *settledRefs) Close() error {
+	err := errors.Join(s.tasks.Close(), s.progress.Close())
+	if s.notes != nil {
+		err = errors.Join(err, s.notes.Close())
+	}
+	return err
+}
 
-// void sets Attempt to 0 in the settled refs of a batch, and sets History in the other refs.
+// void sets Attempt to 0 in the settled refs of a batch, and sets History and NoteBytes in the other
+// refs.
 func (s *settledRefs) void(batch uint64, refs []queue.LeaseRef) error {
 	for i := range refs {
 		ref := &refs[i]
@@ -137,8 +157,23 @@ func (s *settledRefs) void(batch uint64, refs []queue.LeaseRef) error {
 			ref.Attempt = 0
 		}
 		ref.History = p.History
+		if ref.NoteBytes, err = s.noteBytes(ref.Ref); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func (s *settledRefs) noteBytes(ref queue.Ref) (uint16, error) {
+	if s.notes == nil {
+		return 0, nil
+	}
+	v, found, err := s.notes.get(record.RefKey(record.PrefixNote, ref))
+	if err != nil || !found {
+		return 0, err
+	}
+	note, err := record.DecodeNote(v)
+	return uint16(len(note)), record.Named(err, "note of task", ref)
 }
 
 // LeasedTask is an element of a list of leased tasks.
@@ -195,6 +230,8 @@ func (s *Reads) lookLeased(r reader, queueID uint32, token uint64, ref *queue.Le
 		return t, false, nil
 	}
 	t.Lease = *ref
-	t.Stored, ok, err = s.look(r, ref.Ref, true)
+	if t.Stored, ok, err = s.look(r, ref.Ref, true); err == nil && ok {
+		t.Note, err = noteOf(r, ref.Ref) // it may be from this lease
+	}
 	return t, ok && (!t.HasProgress || t.Progress.Token < token), err
 }

@@ -23,7 +23,7 @@ type Listed struct {
 }
 
 func (l *Listed) bytes() int {
-	n := len(l.Task.Payload)
+	n := len(l.Task.Payload) + len(l.Note)
 	for i := range l.Attempts {
 		n += len(l.Attempts[i].Error)
 	}

@@ -54,6 +54,11 @@ func (s *Reads) look(r reader, ref queue.Ref, withPayload bool) (out queue.Store
 			break
 		}
 	}
+	if withPayload && out.Progress.NoteBytes > 0 {
+		if out.Note, err = noteOf(r, ref); err != nil {
+			return out, false, err
+		}
+	}
 	out.Dead, err = exists(r, record.RefKey(record.PrefixDead, ref))
 	return out, true, err
 }
@@ -76,8 +81,9 @@ type Looked struct {
 }
 
 // LookAll returns the records of several tasks from one snapshot. If withPayload is false, it
-// returns the sizes of the payloads, but not the payloads.
-func (s *Reads) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err error) {
+// returns the sizes of the payloads, but not the payloads. noted must be true if a task may have a
+// note from its current lease.
+func (s *Reads) LookAll(refs []queue.Ref, withPayload, noted bool) (out []Looked, err error) {
 	snap := s.frozenTasks(refs)
 	defer closeAfter(snap, &err)
 	out = make([]Looked, len(refs))
@@ -88,6 +94,11 @@ func (s *Reads) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err e
 			return nil, err
 		}
 		s.by(StepOther).decodes.Add(decodesOf(&l.Stored, l.Found))
+		if l.Found && noted {
+			if l.Note, err = noteOf(snap, ref); err != nil {
+				return nil, err
+			}
+		}
 		if l.Found && l.Progress.Attempts > 0 {
 			if l.LastError, err = s.lastError(StepOther, snap, ref, l.Progress.Attempts); err != nil {
 				return nil, err
@@ -95,6 +106,15 @@ func (s *Reads) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err e
 		}
 	}
 	return out, nil
+}
+
+// noteOf returns the note of a task, or "" if it has none.
+func noteOf(r reader, ref queue.Ref) (note string, err error) {
+	_, err = view(r, record.RefKey(record.PrefixNote, ref), func(v []byte) (err error) {
+		note, err = record.DecodeNote(v)
+		return record.Named(err, "note of task", ref)
+	})
+	return note, err
 }
 
 func deadOf(r reader, ref queue.Ref) (queue.Dead, error) {

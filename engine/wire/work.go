@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -101,6 +102,8 @@ func decodeSettlement(b []byte, m *queuepb.Settlement) (ok bool) {
 			m.Result = b[next-int(v) : next : next]
 		case 8<<3 | integerType:
 			m.Permanent = v != 0
+		case 9<<3 | bytesType:
+			m.Note, ok = text(b[next-int(v) : next : next])
 		default:
 			ok = false
 		}
@@ -165,11 +168,24 @@ func decodeWorkResponse(b []byte, m *queuepb.WorkResponse) bool {
 	return true
 }
 
+// taskNote is the tag of the note of a task, the only field whose tag has two bytes.
+const taskNote = "\x82\x01"
+
 func decodeTask(b []byte, m *queuepb.Task) (ok bool) {
 	for i := 0; i < len(b); {
 		tag, v, next := read(b, i)
 		if next < 0 {
-			return false
+			note, n := protowire.ConsumeBytes(bytes.TrimPrefix(b[i:], []byte(taskNote)))
+			if n < 0 || !bytes.HasPrefix(b[i:], []byte(taskNote)) {
+				return false
+			}
+			s, ok := text(note)
+			if !ok {
+				return false
+			}
+			m.Note = &s
+			i += len(taskNote) + n
+			continue
 		}
 		i = next
 		ok = true

@@ -19,11 +19,15 @@ type attempt struct {
 
 	settled bool   // true once the task is settled or abandoned; guarded by run.mu
 	result  []byte // for the completion; guarded by run.mu
+	note    string // not sent yet; guarded by run.mu
+
+	noted chan struct{} // has an element if the note is new; of capacity 1
+	lease time.Duration // of extensions; keepLease sets it
 }
 
 // start starts the handler of a task. The caller has put an element into slots.
 func (r *run) start(t *queuepb.Task) {
-	a := &attempt{run: r, task: t}
+	a := &attempt{run: r, task: t, noted: make(chan struct{}, 1)}
 	ctx, end := context.WithCancelCause(r.handling)
 	a.end = end
 	r.mu.Lock()
@@ -109,6 +113,7 @@ func (a *attempt) finish(err, cause error, took time.Duration) {
 	if outcome == Completed {
 		s.Result = result
 	}
+	a.sendNote(a.settling, s)
 	failed := a.settle(a.settling, a.task, s)
 	if refused := resultRefused(s, failed); refused != nil {
 		err = refused

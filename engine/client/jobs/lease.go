@@ -29,28 +29,42 @@ func (a *attempt) keepLease(ctx context.Context) {
 	}
 	ends := time.Now().Add(lease)
 	lease = max(lease, leaseMin)
-	timer := time.NewTimer(time.Until(ends) / 3)
+	a.lease = lease
+	due, sent := time.Now().Add(time.Until(ends)/3), time.Time{}
+	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
 	for {
 		select {
 		case <-timer.C:
+		case <-a.noted:
+			timer.Reset(untilNote(due, sent))
+			continue
 		case <-ctx.Done():
 			return
 		}
 		began := time.Now()
-		err := a.extend(ctx, lease, ends)
+		note := a.takeNote()
+		err := a.extend(ctx, extension(lease, note), ends)
+		if note != "" {
+			sent = began
+			if err != nil {
+				a.keepNote(note)
+			}
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
 			ends = began.Add(lease)
-			timer.Reset(time.Until(began.Add(lease / 3)))
+			due = began.Add(lease / 3)
+			timer.Reset(time.Until(due))
 		case errors.Is(err, client.ErrStaleToken) || errors.Is(err, client.ErrNotFound) || !time.Now().Before(ends):
 			a.leaseEnded(err) // ErrCancelled is an ErrStaleToken
 			return
 		default:
 			a.warn("extend a lease", err, about(a.task)...)
-			timer.Reset(min(lease/10, time.Until(ends)))
+			due = time.Now().Add(min(lease/10, time.Until(ends)))
+			timer.Reset(time.Until(due))
 		}
 	}
 }
@@ -65,7 +79,7 @@ func (a *attempt) leaseEnded(err error) {
 }
 
 // extend extends the lease by one call, which ends at the latest when the lease does.
-func (a *attempt) extend(ctx context.Context, lease time.Duration, ends time.Time) error {
+func (a *attempt) extend(ctx context.Context, s *queuepb.Settlement, ends time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, ends)
 	defer cancel()
 	select {
@@ -74,5 +88,5 @@ func (a *attempt) extend(ctx context.Context, lease time.Duration, ends time.Tim
 		return ctx.Err()
 	}
 	defer func() { <-a.extending }()
-	return a.settle(ctx, a.task, &queuepb.Settlement{Action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, LeaseMs: uint64(lease.Milliseconds())})
+	return a.settle(ctx, a.task, s)
 }

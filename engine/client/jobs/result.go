@@ -56,7 +56,7 @@ func resultRefused(s *queuepb.Settlement, refused error) error {
 }
 
 // ResultRetention sets how long the server retains the result of the job for Await, from its
-// completion. Without it, the queue's retention applies; the default is none.
+// completion. The default is the retention of the queue's policy.
 func ResultRetention(d time.Duration) EnqueueOption {
 	return with(func(t *client.Task) { t.ResultRetention = d })
 }

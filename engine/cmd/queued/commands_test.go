@@ -50,7 +50,15 @@ func TestATaskFromEnqueueToComplete(t *testing.T) {
 	assertRow(t, s.ok("task", id), "state", "leased")
 
 	assert.Equal(t, id+"  extended\n", s.ok("extend", id, token, "--lease", "2h"))
+	assert.NotContains(t, s.ok("tasks", "list", "--queue", "mail", "--state", "leased"), "NOTE")
+	assert.Equal(t, id+"  extended\n", s.ok("extend", id, token, "--lease", "2h", "--note", "half of it"))
+	assertRow(t, s.ok("task", id), "note", "half of it")
+	assert.Regexp(t, `(?m)^`+id+` .* half of it +hello$`, s.ok("tasks", "list", "--queue", "mail", "--state", "leased"))
 	assert.Equal(t, id+"  released\n", s.ok("release", id, token))
+	var waiting struct{ Tasks []struct{ Note string } }
+	s.json(&waiting, "tasks", "list", "--queue", "mail", "--state", "ready")
+	require.Len(t, waiting.Tasks, 1)
+	assert.Equal(t, "half of it", waiting.Tasks[0].Note)
 	s.run("complete", id, token).fails(exitUsage, "queued: ")
 
 	var c claimed

@@ -180,18 +180,22 @@ immediately.`,
 
 func (a taskCommands) extend() *cobra.Command {
 	var lease time.Duration
+	var note string
 	c := &cobra.Command{
-		Use:     "extend",
-		Short:   "Extend leases",
-		Long:    "Sets the end of leases to --lease from now. Their tokens stay valid.",
-		Example: `  queued extend 0000000000000000000000g1 4096 --lease 10m`,
+		Use:   "extend",
+		Short: "Extend leases",
+		Long: `Sets the end of leases to --lease from now. Their tokens stay valid. With --note it also replaces the tasks'
+note, which 'queued task' and 'queued tasks list' show until the tasks are done or dead.`,
+		Example: `  queued extend 0000000000000000000000g1 4096 --lease 10m
+  queued extend 0000000000000000000000g1 4096 --lease 10m --note half`,
 	}
+	c.Flags().StringVar(&note, "note", "", "a text about the tasks' progress, at most 1 KiB; default: keep the old one")
 	durationFlag(c.Flags(), &lease, "lease", "how long the leases last from now")
 	needs(c, "lease")
 	return a.settle(c, "extended", nil, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
 		r := &queuepb.ExtendRequest{Tenant: tenant}
 		for _, l := range leases {
-			r.Extensions = append(r.Extensions, &queuepb.Extension{Id: l.id, Token: l.token, LeaseMs: ms(lease)})
+			r.Extensions = append(r.Extensions, &queuepb.Extension{Id: l.id, Token: l.token, LeaseMs: ms(lease), Note: note})
 		}
 		out, err := api.Extend(ctx, r)
 		return out.GetResults(), err

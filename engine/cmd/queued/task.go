@@ -55,6 +55,9 @@ func taskRows(t *table, task *queuepb.Task) {
 	if task.GetLastError() != "" {
 		t.row("last error", task.GetLastError())
 	}
+	if task.GetNote() != "" {
+		t.row("note", task.GetNote())
+	}
 	for _, header := range headers(task) {
 		t.row("header", header)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,11 +53,21 @@ func (a taskCommands) list() *cobra.Command {
 			defer a.more(all.GetNextPageToken())
 			return a.print(document(all), func(t *table) {
 				column := headersColumnOf(all.GetTasks())
-				column.row(t, "HEADERS", "PAYLOAD", "ID", "PRIORITY", "ATTEMPTS", "ENQUEUED", "DUE", "LEASED UNTIL")
+				names := []any{"ID", "PRIORITY", "ATTEMPTS", "ENQUEUED", "DUE", "LEASED UNTIL"}
+				noted := slices.ContainsFunc(all.GetTasks(), func(t *queuepb.Task) bool { return t.GetNote() != "" })
+				if noted {
+					names = append(names, "NOTE")
+				}
+				column.row(t, "HEADERS", "PAYLOAD", names...)
 				for _, task := range all.GetTasks() {
-					column.row(t, clip(strings.Join(headers(task), " ")), clip(string(task.GetPayload())),
+					cells := []any{
 						task.GetId(), task.GetPriority(), fmt.Sprintf("%d/%d", task.GetAttempt(), task.GetMaxAttempts()), when(task.GetEnqueuedAtMs()),
-						when(task.GetDueAtMs()), when(task.GetLeaseExpiresAtMs()))
+						when(task.GetDueAtMs()), when(task.GetLeaseExpiresAtMs()),
+					}
+					if noted {
+						cells = append(cells, clip(task.GetNote()))
+					}
+					column.row(t, clip(strings.Join(headers(task), " ")), clip(string(task.GetPayload())), cells...)
 				}
 			})
 		})

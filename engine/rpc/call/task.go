@@ -26,6 +26,9 @@ func TaskMessage(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
 	if f.HasProgress {
 		t.Attempt, t.MaxAttempts, t.ExpiresAtMs = f.Progress.Attempts, f.Progress.MaxAttempts, f.Progress.ExpiresAtMs
 	}
+	if f.Note != "" {
+		t.Note = &f.Note
+	}
 	t.State = TaskStates[f.State]
 	switch f.State {
 	case shard.Leased:
@@ -52,7 +55,7 @@ const ItemBytes = 128
 
 // TaskBytes returns the approximate size of a task's message in bytes.
 func TaskBytes(t *queuepb.Task) int {
-	return ItemBytes + len(t.GetPayload()) + queue.HeadersBytes(t.GetHeaders()) + len(t.GetLastError())
+	return ItemBytes + len(t.GetPayload()) + queue.HeadersBytes(t.GetHeaders()) + len(t.GetLastError()) + len(t.GetNote())
 }
 
 // BackoffOf converts a backoff.

@@ -169,17 +169,17 @@ func (b *records) upTo(c *checker, ref *queue.Ref) (found bool, err error) {
 }
 
 func (c *checker) tasks() (err error) {
-	var all [3]*records
+	var all [4]*records
 	for i, kind := range []struct {
 		prefix byte
 		what   string
-	}{{record.PrefixProgress, "progress"}, {record.PrefixDead, "dead record"}, {record.PrefixAttempt, "attempt"}} {
+	}{{record.PrefixProgress, "progress"}, {record.PrefixDead, "dead record"}, {record.PrefixAttempt, "attempt"}, {record.PrefixNote, "note"}} {
 		if all[i], err = c.newRecords(kind.prefix, kind.what); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, all[i].it.Close()) }()
 	}
-	progress, dead, attempts := all[0], all[1], all[2]
+	progress, dead, attempts, notes := all[0], all[1], all[2], all[3]
 	err = c.s.Scan([]byte{record.PrefixTask}, func(k, v []byte) (bool, error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil {
@@ -209,6 +209,18 @@ func (c *checker) tasks() (err error) {
 		if err := t.readAttempts(c, attempts); err != nil {
 			return false, err
 		}
+		noted, err := notes.upTo(c, &ref)
+		if err != nil {
+			return false, err
+		}
+		if noted {
+			note, err := record.DecodeNote(notes.it.Value())
+			if err != nil {
+				return false, record.Named(err, "note of task", ref)
+			}
+			t.note = len(note)
+			notes.ok = notes.it.Next()
+		}
 		if err := c.task(&t); err != nil {
 			return false, err
 		}
@@ -231,6 +243,7 @@ type checkedTask struct {
 	dead        bool
 	attempts    uint32 // number of the last attempt with a record
 	history     int64  // the charge of the attempts, in bytes
+	note        int    // size of the note in bytes
 }
 
 func (t *checkedTask) readAttempts(c *checker, b *records) error {
@@ -272,6 +285,14 @@ func (c *checker) task(t *checkedTask) error {
 	q.counted.Bytes += uint64(t.bytes)
 	charged := int64(t.progress.History.NewestBytes) + int64(t.progress.History.BeforeBytes)
 	q.counted.HistoryBytes += uint64(charged)
+	noted := t.progress.NoteBytes
+	if leased {
+		noted = lease.NoteBytes
+	}
+	q.counted.HistoryBytes += uint64(noted)
+	if int(noted) != t.note {
+		c.say("%s is charged for a note of %d bytes, but has one of %d", nameOf(t.ref), noted, t.note)
+	}
 	if charged > t.history {
 		c.say("%s is charged for %d bytes of history, but has %d", nameOf(t.ref), charged, t.history)
 	}

@@ -151,6 +151,14 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		"bytes are off":               {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.Bytes++; b.PutQueue(&r) }, "8 bytes, 358 of history), but has"},
 		"the history's bytes are off": {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.HistoryBytes--; b.PutQueue(&r) }, "7 bytes, 357 of history), but has"},
 		"history is charged and gone": {func(_ *storage.Store, b *storage.Batch) { b.DropAttempts(ref(seqDead), 1, 1) }, "seq 4) is charged for 68 bytes of history, but has 0"},
+		"a note is not charged":       {func(_ *storage.Store, b *storage.Batch) { b.PutNote(ref(seqDead), "half") }, "seq 4) is charged for a note of 0 bytes, but has one of 4"},
+		"a note is left":              {func(_ *storage.Store, b *storage.Batch) { b.PutNote(gone, "half") }, "does not exist, but its note does"},
+		"a leased task has a note": {func(s *storage.Store, b *storage.Batch) {
+			b.PutNote(queue.Ref{Priority: 9, Seq: seqMayExpire}, "half")
+			r := record(s)
+			r.Counts.HistoryBytes += uint64(len("half"))
+			b.PutQueue(&r)
+		}, ""},
 		"keys are charged and gone": {func(_ *storage.Store, b *storage.Batch) {
 			b.PutSum(queue.Sum{Kind: queue.KeptKeys, Bucket: 5, Tenant: "t", Bytes: 7})
 		}, "bucket 5 of keys is charged for 7 bytes, but has 0"},

@@ -93,6 +93,8 @@ func readAll(ctx context.Context, s *storage.Store) (err error) {
 			_, err = record.DecodeDead(v)
 		case record.PrefixAttempt:
 			_, err = record.DecodeAttempt(v)
+		case record.PrefixNote:
+			_, err = record.DecodeNote(v)
 		case record.PrefixKey:
 			_, err = record.DecodeKey(v)
 		case record.PrefixResult:

@@ -81,7 +81,7 @@ func setRaw(t *testing.T, dir string, key, value []byte) {
 func TestVerifyDecodesEveryRecord(t *testing.T) {
 	ref := queue.Ref{Queue: 1, Seq: 7}
 	for name, key := range map[string][]byte{
-		"task": record.RefKey(record.PrefixTask, ref), "progress": record.RefKey(record.PrefixProgress, ref), "dead": record.RefKey(record.PrefixDead, ref),
+		"task": record.RefKey(record.PrefixTask, ref), "progress": record.RefKey(record.PrefixProgress, ref), "dead": record.RefKey(record.PrefixDead, ref), "note": record.RefKey(record.PrefixNote, ref),
 		"attempt": append(record.RefKey(record.PrefixAttempt, ref), 0, 0, 0, 1), "key": []byte("k12345678qqqqk"), "result": []byte("r12345678qqqqp12345678"),
 		"lease": []byte("l12345678"), "queue": record.QueueKey(9), "meta": {record.PrefixMeta},
 	} {

@@ -16,14 +16,16 @@ import (
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
 //	4  of a queue: tasks and leases may be in the log only, where a program that reads only format 3 does not find them
 //	5  of a task: headers at the start of the payload
+//	6  of a due record and of a progress: the size of the task's note
 //
-// A store without such tasks and leases contains no record in formats 4 and 5.
+// A store without such tasks and leases contains no record in formats 4 to 6.
 const (
 	Format        = 3
 	formatOldest  = 2
 	FormatYoung   = 4
 	formatHeaders = 5
-	FormatNewest  = formatHeaders
+	formatNote    = 6
+	FormatNewest  = formatNote
 )
 
 // Encoder encodes successive records into the same buffer.
@@ -130,7 +132,7 @@ func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 
 // EncodeDue encodes the Due record of a task. The time is in the key:
 //
-//	format | attempts | attempts max | lease | payload bytes | extras | history
+//	format | attempts | attempts max | lease | payload bytes | extras | history | (note bytes, in format 6)
 func EncodeDue(e *Encoder, due queue.Due) {
 	e.start()
 	e.uint(uint64(due.Attempts))
@@ -139,18 +141,19 @@ func EncodeDue(e *Encoder, due queue.Due) {
 	e.uint(uint64(due.Bytes))
 	e.extras(due.Extras)
 	e.history(due.History)
+	e.noteBytes(due.NoteBytes)
 }
 
 // DecodeDue decodes a Due record. dueAtMs is the time from the key.
 func DecodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 	d := decode(b)
-	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras(), History: d.history()}
+	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras(), History: d.history(), NoteBytes: d.noteBytes()}
 	return due, d.End()
 }
 
 // EncodeProgress encodes the progress of a task:
 //
-//	format | due | attempts | attempts max | token | expires | history
+//	format | due | attempts | attempts max | token | expires | history | (note bytes, in format 6)
 func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.start()
 	e.int(p.DueAtMs)
@@ -159,24 +162,13 @@ func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.uint(p.Token)
 	e.int(p.ExpiresAtMs)
 	e.history(p.History)
-}
-
-func (e *Encoder) history(h queue.History) {
-	e.uint(uint64(h.NewestBytes))
-	e.uint(uint64(h.BeforeBytes))
-}
-
-func (d decoder) history() queue.History {
-	if d.Format < 3 {
-		return queue.History{}
-	}
-	return queue.History{NewestBytes: d.Uint32(), BeforeBytes: d.Uint32()}
+	e.noteBytes(p.NoteBytes)
 }
 
 // DecodeProgress decodes the progress of a task.
 func DecodeProgress(b []byte) (queue.Progress, error) {
 	d := decode(b)
-	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int(), History: d.history()}
+	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int(), History: d.history(), NoteBytes: d.noteBytes()}
 	return p, d.End()
 }
 
@@ -251,8 +243,8 @@ func DecodeResult(b []byte) (queue.Result, error) {
 	return r, d.Err
 }
 
-// EncodeLease encodes a lease batch without the histories of the tasks, which are in their Progress
-// records. Queue, seq and expires are encoded as differences from the previous ref, because
+// EncodeLease encodes a lease batch without the histories and notes of the tasks, which are in their
+// Progress and note records. Queue, seq and expires are encoded as differences from the previous ref, because
 // neighbours differ little:
 //
 //	format | number of refs | (queue | priority | seq | attempt | attempts max | lease | payload bytes | expires | has progress | extras)…

@@ -92,7 +92,7 @@ var records = []record{
 			due := queue.Due{
 				DueAtMs: 77, Attempts: rapid.Uint32().Draw(t, "attempts"),
 				MaxAttempts: rapid.Uint32().Draw(t, "most"), LeaseMs: rapid.Uint64().Draw(t, "lease"),
-				Bytes: rapid.Uint32().Draw(t, "bytes"), Extras: drawExtras(t),
+				Bytes: rapid.Uint32().Draw(t, "bytes"), Extras: drawExtras(t), NoteBytes: rapid.Uint16Range(0, queue.NoteBytesMax).Draw(t, "note"),
 			}
 			EncodeDue(e, due)
 			return due
@@ -105,7 +105,7 @@ var records = []record{
 			p := queue.Progress{
 				DueAtMs: drawMs.Draw(t, "due"), Attempts: rapid.Uint32().Draw(t, "attempts"),
 				MaxAttempts: rapid.Uint32().Draw(t, "most"), Token: rapid.Uint64().Draw(t, "token"), ExpiresAtMs: drawMs.Draw(t, "expires"),
-				History: drawHistory(t),
+				History: drawHistory(t), NoteBytes: rapid.Uint16Range(0, queue.NoteBytesMax).Draw(t, "note"),
 			}
 			EncodeProgress(e, p)
 			return p
@@ -332,7 +332,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = FormatNewest + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 6, this server reads formats 2 to 5: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 7, this server reads formats 2 to 6: use the server that wrote it, or a newer one")
 			})
 		})
 	}

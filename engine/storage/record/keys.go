@@ -27,6 +27,7 @@ import (
 //	s queue:4 priority:1 seq:8             progress; only of tasks that are delayed or were settled once
 //	d queue:4 lane:1 due:8 seq:8           due index: the same tasks by lane and time
 //	h queue:4 priority:1 seq:8 attempt:4   end of an attempt that did not complete the task
+//	p queue:4 priority:1 seq:8             note of a worker about the task's progress
 //	x queue:4 priority:1 seq:8             dead task; its t, s and h records stay
 //	e at:8 queue:4 priority:1 seq:8        index of tasks with a time to live, by its end
 //	l batch:8                              lease batch: one record for a whole claim
@@ -45,6 +46,7 @@ const (
 	PrefixProgress = 's'
 	PrefixDue      = 'd'
 	PrefixAttempt  = 'h'
+	PrefixNote     = 'p'
 	PrefixDead     = 'x'
 	PrefixExpiry   = 'e'
 	PrefixLease    = 'l'

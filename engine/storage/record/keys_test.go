@@ -73,7 +73,7 @@ func TestPrefixEndBoundsThePrefix(t *testing.T) {
 
 func TestKindsOfKeysDoNotMeet(t *testing.T) {
 	seen := map[byte]bool{}
-	for _, p := range []byte{PrefixTask, PrefixProgress, PrefixDue, PrefixDead, PrefixLease, PrefixQueue, PrefixMeta} {
+	for _, p := range []byte{PrefixTask, PrefixProgress, PrefixDue, PrefixNote, PrefixDead, PrefixLease, PrefixQueue, PrefixMeta} {
 		require.False(t, seen[p], "prefix %c is used twice", p)
 		seen[p] = true
 	}

@@ -11,8 +11,7 @@
 // a link to the producer's span. The names and attributes are those of the semantic conventions for
 // messaging.
 //
-// An attempt is the root of its own trace, because it may run long after the enqueue, and several
-// times.
+// Each attempt has a new trace, because a job may run long after its enqueue, and several times.
 package jobsotel
 
 import (
@@ -33,13 +32,13 @@ type Tracing struct {
 	Propagator propagation.TextMapPropagator
 }
 
+// scope is the name of the instrumentation.
+const scope = "github.com/pronybench/prony/engine/client/jobs/jobsotel"
+
+// These attributes are not part of the semantic conventions.
 const (
-	// scope is the name of the instrumentation.
-	scope = "github.com/pronybench/prony/engine/client/jobs/jobsotel"
-	// KindKey and AttemptKey are the attributes that the semantic conventions do not name: the kind of
-	// a job, and the number of the attempt.
-	KindKey    = attribute.Key("prony.job.kind")
-	AttemptKey = attribute.Key("prony.job.attempt")
+	KindKey    = attribute.Key("prony.job.kind")    // the kind of the job
+	AttemptKey = attribute.Key("prony.job.attempt") // the number of the attempt, from 1
 )
 
 var system = semconv.MessagingSystemKey.String("prony")
