@@ -127,7 +127,7 @@ prony_jobs_finished_total{kind="slow",outcome="snoozed"} 0
 	})
 }
 
-func TestAHandlerThatEndsItsGoroutineNoLongerRuns(t *testing.T) {
+func TestAHandlerThatPanicsNoLongerRuns(t *testing.T) {
 	mux := jobs.NewMux()
 	metrics := jobsprom.New(mux)
 	handler := metrics.Middleware(func(context.Context, *queuepb.Task) error { panic("boom") })
