@@ -19,7 +19,9 @@ import (
 const workTimeout = 2 * time.Minute
 
 // workIdle is how long the servers stay idle before the work. It shows how much they allocate over
-// time without work: a server checks its data folder every 250 ms.
+// time without work: a server checks its data folder every 250 ms. One check more or less within
+// this time is an error that grows with the time that the work takes, so each further try doubles
+// the idle time.
 const workIdle = time.Second
 
 // workEnv configures the servers' runtime. A garbage collection would empty the buffer pools at an
@@ -77,7 +79,7 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 		return counts, err
 	}
 	var r workReadings
-	if r.first, r.idle, r.before, err = w.readIdle(ctx); err != nil {
+	if r.first, r.idle, r.before, err = w.readIdle(ctx, workIdle<<(try-1)); err != nil {
 		return counts, err
 	}
 	spec.Seed, spec.Cycles = workSeed, cycles
@@ -130,8 +132,8 @@ func (w *workRun) sameLeaders(ctx context.Context) error {
 	return nil
 }
 
-// readIdle reads the counters of idle servers twice in a row, and again after workIdle.
-func (w *workRun) readIdle(ctx context.Context) (first, idle, before workReading, err error) {
+// readIdle reads the counters of idle servers twice in a row, and again after the given time.
+func (w *workRun) readIdle(ctx context.Context, after time.Duration) (first, idle, before workReading, err error) {
 	if first, err = w.read(ctx); err != nil {
 		return
 	}
@@ -139,7 +141,7 @@ func (w *workRun) readIdle(ctx context.Context) (first, idle, before workReading
 		return
 	}
 	select {
-	case <-time.After(workIdle):
+	case <-time.After(after):
 	case <-ctx.Done():
 		return first, idle, before, ctx.Err()
 	}
