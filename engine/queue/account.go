@@ -91,7 +91,7 @@ func (s *State) restoreAccounts(sign int64) {
 		c := q.record.Counts
 		q.account.Restore(sign*int64(c.held()), sign*q.record.chargedBytes(), sign*int64(c.Leased))
 	}
-	for _, b := range []*buckets{&s.keys, &s.results} {
+	for _, b := range []*buckets{&s.keys, &s.uniques, &s.results} {
 		for at, sum := range b.sums {
 			s.cfg.Account(at.tenant).Restore(0, sign*sum.bytes, 0)
 		}

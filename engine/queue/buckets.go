@@ -23,6 +23,7 @@ type Kept uint8
 const (
 	KeptKeys Kept = iota + 1
 	KeptResults
+	KeptUniques
 )
 
 // Sum is a tenant's charge, in bytes, for its records in one bucket. It is stored, because a bucket
@@ -75,14 +76,24 @@ func (b *buckets) flush(j Journal) {
 		if !s.gone {
 			j.PutSum(Sum{Kind: b.kind, Bucket: s.bucket, Tenant: s.tenant, Bytes: s.bytes})
 		}
+		if s.bytes == 0 {
+			delete(b.sums, s.sumKey)
+		}
 		s.dirty = false
 		b.dirty[i] = nil
 	}
 	b.dirty = b.dirty[:0]
 }
 
-func (b *buckets) at(expiresAtMs int64) int64 {
-	return (expiresAtMs + b.widthMs - 1) / b.widthMs * b.widthMs
+func (b *buckets) at(expiresAtMs int64) int64 { return bucketAt(expiresAtMs, b.widthMs) }
+
+func bucketAt(expiresAtMs, widthMs int64) int64 {
+	return (expiresAtMs + widthMs - 1) / widthMs * widthMs
+}
+
+func (b *buckets) has(bucket int64) bool {
+	_, found := slices.BinarySearch(b.live, bucket)
+	return found
 }
 
 func (b *buckets) note(bucket int64) {
@@ -97,6 +108,17 @@ func (b *buckets) next() int64 {
 		return math.MaxInt64
 	}
 	return b.live[0]
+}
+
+// last returns the time when the last bucket with a limited time can be dropped, or 0 if there is no
+// such bucket.
+func (b *buckets) last() int64 {
+	for _, bucket := range slices.Backward(b.live) {
+		if bucket != Unlimited {
+			return bucket
+		}
+	}
+	return 0
 }
 
 // drop removes the expired buckets. It returns the time of the last of them, and whether there was

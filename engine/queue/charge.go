@@ -27,6 +27,9 @@ func ResultBytes(value int) int64 { return resultRecordBytes + int64(value) }
 // KeyBytes returns the charge of a stored idempotency key.
 func KeyBytes(key int) int64 { return keyRecordBytes + int64(key) }
 
+// UniqueBytes is the charge of a unique key, whose hash is in a record and in the task.
+const UniqueBytes = keyRecordBytes + 2*int64(len(KeyHash{}))
+
 // QueueBytes returns the charge of a queue without its tasks.
 func QueueBytes(tenant, name string) int64 {
 	return queueRecordBytes + int64(len(tenant)) + int64(len(name))

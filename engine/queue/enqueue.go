@@ -26,11 +26,11 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	}
 	var key newKey
 	if n.Key != "" {
-		before, valid, used := s.findKey(q, n.Key)
-		if valid {
-			return Enqueued{Ref: before.Ref, Duplicate: true}
+		var holder Ref
+		var held bool
+		if key, holder, held = s.takeKey(q, n); held {
+			return Enqueued{Ref: holder, Duplicate: true}
 		}
-		key = s.newKey(q, n.Key, before, used)
 	}
 	if err := q.account.Add(TaskBytes(len(n.Payload)) + key.bytes); err != nil {
 		return Enqueued{Err: err}
@@ -42,7 +42,7 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 		LeaseMs:      orDefault(orDefault(n.LeaseMs, q.record.Policy.LeaseMs), s.cfg.LeaseMs),
 		Delayed:      dueAtMs > now,
 		HasHeaders:   n.HasHeaders,
-		Extras:       q.extras(n, now),
+		Extras:       q.extras(n, now, key.unique),
 		Payload:      n.Payload,
 	}
 	ref := Ref{Queue: q.record.ID, Priority: n.Priority, Seq: q.record.NextSeq}
@@ -55,7 +55,10 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	} else {
 		s.journal.PutTask(ref, t)
 	}
-	if n.Key != "" {
+	switch {
+	case key.unique != nil:
+		s.putUnique(q, key.unique.Key, UniqueRef{Ref: ref, Bucket: key.bucket, ExpiresAtMs: key.expiresAtMs})
+	case n.Key != "":
 		s.putKey(q, n.Key, ref, key)
 	}
 	if t.Extras != nil && t.Extras.ExpiresAtMs != 0 {
@@ -71,4 +74,31 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	q.record.Counts.Fresh++
 	s.heat(q)
 	return Enqueued{Ref: ref}
+}
+
+// takeKey prepares the record of a new task's key. If an earlier task holds the key, it returns that
+// task instead.
+func (s *State) takeKey(q *Queue, n *NewTask) (k newKey, holder Ref, held bool) {
+	before, valid, used := s.findKey(q, n.Key)
+	if valid {
+		return k, before.Ref, true
+	}
+	scope, windowMs := n.KeyScope, orDefault(uint64(n.KeyWindowMs), q.record.Policy.KeyWindowMs)
+	if scope == NotUnique && windowMs > 0 {
+		scope = ForATime
+	}
+	if scope == NotUnique && !q.uniques {
+		return s.newKey(q, n.Key, before, used), Ref{}, false
+	}
+	hash := HashKey(n.Key)
+	unique, valid, found := s.findUnique(q, hash)
+	switch {
+	case valid:
+		return k, unique.Ref, true
+	case scope == NotUnique:
+		return s.newKey(q, n.Key, before, used), Ref{}, false
+	case found:
+		s.dropExpired(q, hash, unique)
+	}
+	return s.newUnique(hash, scope, int64(orDefault(windowMs, s.cfg.KeyWindowMs))), Ref{}, false
 }

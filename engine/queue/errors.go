@@ -12,6 +12,8 @@ var (
 	// ErrCancelled means that the task of a lease was cancelled, and with it the lease. No
 	// settlement of the lease has taken effect.
 	ErrCancelled = errors.New("the task was cancelled while it was leased")
+	// ErrKeyTaken means that another task holds the task's unique key.
+	ErrKeyTaken = errors.New("another task holds the key")
 	// ErrTooManyQueues means that the shard or the tenant has the maximum number of queues. A retry
 	// fails too, unless queues are deleted.
 	ErrTooManyQueues = errors.New("too many queues: delete queues or raise the limit")

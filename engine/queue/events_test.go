@@ -62,7 +62,7 @@ func TestEventsOfTasksAreCounted(t *testing.T) {
 		}, Events{}},
 		"cancelled":              {func(f *fixture) { f.cancel(f.fill("q", 1)[0]) }, Events{Cancelled: 1}},
 		"cancelled while leased": {func(f *fixture) { f.cancel(f.lease("q").Ref) }, Events{Cancelled: 1}},
-		"purged":                 {func(f *fixture) { f.purge("q") }, Events{}},
+		"purged":                 {func(f *fixture) { f.purge() }, Events{}},
 		"purged from the dead letters": {func(f *fixture) {
 			d := f.lease("q")
 			var out [1]error

@@ -46,16 +46,24 @@ type Journal interface {
 	PutKey(queue uint32, key string, bucket int64, k KeyRef)
 	DropKeys(bucket int64)
 	// FindKey finds an idempotency key in buckets, whether committed or put by this batch. If
-	// several buckets contain a record of the key, it returns the record that expires last. FindKey
-	// and HasKey are the only methods that read the store.
+	// several buckets contain a record of the key, it returns the record that expires last. FindKey,
+	// HasKey and FindUnique are the only methods that read the store.
 	FindKey(queue uint32, key string, buckets []int64) (KeyRef, bool)
 	// HasKey reports whether a bucket contains a record of a key.
 	HasKey(queue uint32, key string, bucket int64) bool
+	// PutUnique stores a unique key in the bucket k.Bucket, in place of an earlier record there.
+	// DropUnique removes it. DropUniques removes all buckets up to and including the given bucket,
+	// with their sums.
+	PutUnique(queue uint32, key KeyHash, k UniqueRef)
+	DropUnique(queue uint32, key KeyHash, bucket int64)
+	DropUniques(bucket int64)
+	// FindUnique finds a unique key in buckets, whether committed or put by this batch.
+	FindUnique(queue uint32, key KeyHash, buckets []int64) (UniqueRef, bool)
 	// PutResult stores a result in a bucket. DropResults removes all buckets up to and including
 	// the given bucket, with their sums.
 	PutResult(ref Ref, bucket int64, r Result)
 	DropResults(bucket int64)
-	// PutSum stores a tenant's charge for its records in a bucket.
+	// PutSum stores a tenant's charge for its records in a bucket. It removes a charge of 0.
 	PutSum(s Sum)
 	PutQueue(r *Record)
 	// DropQueue removes the record of a queue that has no tasks, if it is stored.

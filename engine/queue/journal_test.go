@@ -53,6 +53,8 @@ type mapJournal struct {
 	attempts  map[Ref]map[uint32]Attempt
 	expiries  map[expiryEntry]bool
 	keys      map[keyEntry]KeyRef
+	uniques   map[uniqueEntry]UniqueRef
+	noUniques int64 // the last dropped bucket of unique keys
 	results   map[resultEntry]Result
 	sums      map[Sum]int64 // Bytes is 0 in the key
 	leases    map[uint64][]LeaseRef
@@ -71,7 +73,7 @@ func newMapJournal(broken func(format string, args ...any)) *mapJournal {
 	return &mapJournal{
 		broken: broken,
 		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, dueKeysOf: map[laneOf][]returnedKey{}, progress: map[Ref]Progress{},
-		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[expiryEntry]bool{}, keys: map[keyEntry]KeyRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
+		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[expiryEntry]bool{}, keys: map[keyEntry]KeyRef{}, uniques: map[uniqueEntry]UniqueRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
 		leases: map[uint64][]LeaseRef{}, extended: map[uint64]int64{}, notes: map[Ref]string{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
 	}
 }
@@ -207,6 +209,10 @@ func (j *mapJournal) dropSums(kind Kept, bucket int64) {
 func (j *mapJournal) PutSum(s Sum) {
 	bytes := s.Bytes
 	s.Bytes = 0
+	if bytes == 0 {
+		delete(j.sums, s)
+		return
+	}
 	j.sums[s] = bytes
 }
 
@@ -415,12 +421,16 @@ func (j *mapJournal) recovered() Recovered {
 	for k := range j.keys {
 		out.KeyBuckets = append(out.KeyBuckets, k.bucket)
 	}
+	for k := range j.uniques {
+		out.UniqueBuckets = append(out.UniqueBuckets, k.bucket)
+	}
 	for k := range j.results {
 		out.ResultBuckets = append(out.ResultBuckets, k.bucket)
 	}
-	slices.Sort(out.KeyBuckets)
-	slices.Sort(out.ResultBuckets)
-	out.KeyBuckets, out.ResultBuckets = slices.Compact(out.KeyBuckets), slices.Compact(out.ResultBuckets)
+	for _, buckets := range []*[]int64{&out.KeyBuckets, &out.UniqueBuckets, &out.ResultBuckets} {
+		slices.Sort(*buckets)
+		*buckets = slices.Compact(*buckets)
+	}
 	for s, bytes := range j.sums {
 		s.Bytes = bytes
 		out.Sums = append(out.Sums, s)

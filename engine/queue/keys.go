@@ -15,6 +15,7 @@ type newKey struct {
 	bucket      int64
 	expiresAtMs int64
 	bytes       int64 // the charge; 0 if it replaces an older record
+	unique      *Unique
 }
 
 // findKey returns the record of a key. valid reports whether the key still belongs to the record's

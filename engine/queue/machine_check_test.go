@@ -50,6 +50,7 @@ func (m *machine) check(t *rapid.T) {
 	}
 	m.checkLeases(t)
 	m.checkBuckets(t)
+	m.checkUniques(t)
 	m.checkQueues(t)
 	m.checkAccounts(t)
 	m.checkEnded(t)

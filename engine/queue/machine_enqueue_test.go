@@ -32,6 +32,9 @@ func (m *machine) drawNewTask(t *rapid.T) NewTask {
 		TTLMs:       rapid.SampledFrom([]uint64{0, 0, 0, 0, 0, 0, 0, 20, 90}).Draw(t, "ttl"),
 		RetentionMs: rapid.SampledFrom([]uint64{0, 0, 60, resultBucketMs}).Draw(t, "retention"),
 	}
+	if n.Key != "" {
+		m.drawUnique(t, &n)
+	}
 	if rapid.IntRange(0, 5).Draw(t, "plain") == 0 {
 		n.Backoff = drawBackoff(t)
 	}
@@ -70,22 +73,33 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 		return
 	}
 	key := keyOf{q.id, n.Key}
-	if k := m.keys[key]; n.Key != "" && k.untilMs > m.now && !k.freed {
-		if *got != (Enqueued{Ref: k.ref, Duplicate: true}) {
-			t.Fatalf("key %q belongs to %v until %d, got %+v", n.Key, k.ref, k.untilMs, *got)
+	if ref, taken := m.holder(q, n.Key); n.Key != "" && taken {
+		if *got != (Enqueued{Ref: ref, Duplicate: true}) {
+			t.Fatalf("key %q belongs to %v, got %+v", n.Key, ref, *got)
 		}
 		return
 	}
 	a, bytes := m.accounts[tenant], 128+int64(len(n.Payload))
 	before, had := m.keys[key]
 	until := max(m.now+int64(m.cfg.KeyWindowMs), before.untilMs+1)
-	if n.Key != "" && (!had || m.keyBucket(before.untilMs) != m.keyBucket(until)) {
+	scope, window := m.scopeOf(q, n)
+	var unique *modelUnique
+	switch {
+	case scope != NotUnique:
+		var more int64
+		unique, more = m.takeUnique(q, n.Key, scope, window)
+		bytes += more
+	case n.Key != "" && (!had || m.keyBucket(before.untilMs) != m.keyBucket(until)):
 		bytes += 64 + int64(len(n.Key)) // the key does not replace an older record
 	}
 	if held.tasks >= a.tasksMax || !a.has(bytes, held.bytes) {
 		var quota *QuotaError
 		if !errors.As(got.Err, &quota) || quota.Tenant != tenant {
 			t.Fatalf("got %+v with %d tasks of %d bytes held", *got, held.tasks, held.bytes)
+		}
+		if u := m.uniques[key]; unique != nil && u != nil && u.stored(m.now) {
+			u.freed = true // the record of an expired key
+			held.bytes -= uniqueBytes
 		}
 		return
 	}
@@ -95,7 +109,7 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	if *got != (Enqueued{Ref: want}) {
 		t.Fatalf("got %+v, want %+v", *got, want)
 	}
-	if n.Key != "" {
+	if n.Key != "" && unique == nil {
 		m.keys[key] = modelKey{ref: want, untilMs: until}
 	}
 	attemptsMax := cmp.Or(n.MaxAttempts, q.policy.MaxAttempts, m.cfg.MaxAttempts)
@@ -106,6 +120,10 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	}
 	if ttl := cmp.Or(n.TTLMs, q.policy.TTLMs); ttl > 0 {
 		task.extras.ExpiresAtMs = m.now + int64(ttl)
+	}
+	if unique != nil {
+		task.key, task.extras.Unique = n.Key, &Unique{HashKey(n.Key), scope, unique.bucket}
+		unique.task, m.uniques[key] = task, unique
 	}
 	if due := max(m.now+int64(n.DelayMs), n.NotBeforeMs); due > m.now {
 		task.phase, task.dueMs, task.settled = returned, due, true
@@ -166,6 +184,11 @@ func (m *machine) held(tenant string) *fakeAccount {
 			a.bytes += 64 + int64(len(at.key))
 		}
 	}
+	for at := range j.uniques {
+		if its(at.queue) {
+			a.bytes += uniqueBytes
+		}
+	}
 	return a
 }
 
@@ -186,6 +209,7 @@ func (m *machine) configure(t *rapid.T) {
 		LeaseMs:     rapid.SampledFrom([]uint64{0, 33}).Draw(t, "lease"),
 		TTLMs:       rapid.SampledFrom([]uint64{0, 0, 0, 0, 70}).Draw(t, "ttl"),
 		RetentionMs: rapid.SampledFrom([]uint64{0, 99}).Draw(t, "retention"),
+		KeyWindowMs: rapid.SampledFrom([]uint64{0, 0, 70}).Draw(t, "key window"),
 	}
 	if rapid.Bool().Draw(t, "backoff") {
 		p.Backoff = drawBackoff(t)

@@ -87,6 +87,11 @@ func (m *machine) vanished(t *rapid.T) {
 				t.Fatalf("queue %s of %s was deleted although its key %q is valid", q.name, q.tenant, key.key)
 			}
 		}
+		for key, u := range m.uniques {
+			if key.queue == q.id && u.holds(m.now) {
+				t.Fatalf("queue %s of %s was deleted although its unique key %q is held", q.name, q.tenant, key.key)
+			}
+		}
 		for ref, r := range m.results {
 			if ref.Queue == q.id && r.RetainedUntilMs > m.now {
 				t.Fatalf("queue %s of %s was deleted although the result of %v is valid", q.name, q.tenant, ref)

@@ -72,6 +72,13 @@ func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error
 		return ErrStaleToken
 	}
 	a, before := m.accounts[tenant], task.charged()
+	if m.uniqueOf(task) != nil {
+		defer func() {
+			if m.uniqueOf(task) == nil {
+				held.bytes -= uniqueBytes
+			}
+		}()
+	}
 	switch s.Action {
 	case Complete:
 		keep := int64(task.extras.RetentionMs)
@@ -161,21 +168,10 @@ func (m *machine) remove(task *modelTask) {
 			m.keys[key] = k
 		}
 	}
+	if u := m.unique(task.ref.Queue, task.key); u != nil && u.task == task {
+		u.freed = true
+	}
 	m.end(Ended{Ref: task.ref, How: Removed})
-}
-
-func (m *machine) redrive(t *rapid.T) {
-	task := m.drawTask(t, dead)
-	stored, found := m.look(t, task)
-	if !found {
-		return
-	}
-	if did := m.state.Redrive(&stored); did != (task.phase == dead) {
-		t.Fatalf("%+v was redriven: %v", *task, did)
-	}
-	if task.phase == dead {
-		task.redrive(m.now)
-	}
 }
 
 func (m *machine) purgeDead(t *rapid.T) {

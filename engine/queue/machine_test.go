@@ -37,6 +37,7 @@ type machine struct {
 	waiters []*modelWaiter
 	tokens  map[uint64]bool // all tokens ever issued
 	keys    map[keyOf]modelKey
+	uniques map[keyOf]*modelUnique
 	results map[Ref]Result
 	watched map[Ref]int
 	ended   []Ended // of watched tasks, since the last call of Ended
@@ -110,6 +111,7 @@ func newMachine(t *rapid.T) *machine {
 		byRef:    map[Ref]*modelTask{},
 		tokens:   map[uint64]bool{},
 		keys:     map[keyOf]modelKey{},
+		uniques:  map[keyOf]*modelUnique{},
 		results:  map[Ref]Result{},
 		watched:  map[Ref]int{},
 	}

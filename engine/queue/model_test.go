@@ -30,6 +30,7 @@ type modelTask struct {
 	attemptsMax uint32 // as enqueued
 	leaseMs     uint64
 	extras      Extras // as enqueued
+	key         string // of extras.Unique
 
 	phase       phase
 	immortal    bool // was redriven: it has no time to live
@@ -123,7 +124,12 @@ func sameExtras(a, b *Extras) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return *a == *b
+	x, y := *a, *b
+	x.Unique, y.Unique = nil, nil
+	if a.Unique == nil || b.Unique == nil {
+		return x == y && a.Unique == b.Unique
+	}
+	return x == y && *a.Unique == *b.Unique
 }
 
 // attemptFailed ends the task's lease with a failed attempt, whose text is stored if there is room

@@ -74,7 +74,7 @@ func TestANoteEndsWithItsTask(t *testing.T) {
 			again(f, d)
 		}, fail}},
 		"cancelled while it waits": {do: []func(*fixture, *Delivery){release, func(f *fixture, d *Delivery) { f.cancel(d.Ref) }}},
-		"purged while it waits":    {do: []func(*fixture, *Delivery){release, func(f *fixture, _ *Delivery) { f.purge("q") }}},
+		"purged while it waits":    {do: []func(*fixture, *Delivery){release, func(f *fixture, _ *Delivery) { f.purge() }}},
 	} {
 		for _, recovers := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {

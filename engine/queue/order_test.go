@@ -89,7 +89,7 @@ func TestARedrivenTaskIsAsOldAsItsRedrive(t *testing.T) {
 	f.pass(1)
 	stored, found := f.journal.look(dead.Ref)
 	require.True(t, found)
-	require.True(t, f.Redrive(&stored))
+	f.redrive(&stored)
 	f.pass(1)
 	f.enqueue("after", 0)
 	assert.Equal(t, "before", f.names[f.lease("q").Ref])

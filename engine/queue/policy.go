@@ -60,6 +60,7 @@ type Policy struct {
 	Backoff     Backoff
 	TTLMs       uint64 // time to live of tasks; 0 means that they do not expire
 	RetentionMs uint64 // how long results are stored; 0 means that they are not stored
+	KeyWindowMs uint64 // how long a task holds its key
 }
 
 // Extras contains options that few tasks have. It is immutable and shared between tasks. Nil means
@@ -68,6 +69,14 @@ type Extras struct {
 	Backoff     Backoff // a field that is zero selects the server's value
 	RetentionMs uint64  // how long the result is stored; 0 means that it is not stored
 	ExpiresAtMs int64   // the end of the time to live; 0 means that it never ends
+	Unique      *Unique // nil if the task has no unique key
+}
+
+func (x *Extras) unique() *Unique {
+	if x == nil {
+		return nil
+	}
+	return x.Unique
 }
 
 func (x *Extras) expired(now int64) bool {
@@ -90,14 +99,15 @@ func (x Extras) orNil() *Extras {
 	return &x
 }
 
-func (q *Queue) extras(n *NewTask, now int64) *Extras {
+func (q *Queue) extras(n *NewTask, now int64, u *Unique) *Extras {
 	ttl := orDefault(n.TTLMs, q.record.Policy.TTLMs)
-	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 {
+	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 && u == nil {
 		return q.shared
 	}
 	x := Extras{
 		Backoff:     n.Backoff.or(q.record.Policy.Backoff),
 		RetentionMs: orDefault(n.RetentionMs, q.record.Policy.RetentionMs),
+		Unique:      u,
 	}
 	if ttl > 0 {
 		x.ExpiresAtMs = now + int64(ttl)

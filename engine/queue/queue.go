@@ -19,6 +19,7 @@ type Queue struct {
 	dirty   bool
 	unseen  bool // the queue is in queues.unseen
 	stored  bool // the queue has a record
+	uniques bool // the queue may have unique keys
 	// unsound means that the recovered counts, from an older server, did not add up: Flush does not
 	// check them.
 	unsound bool

@@ -146,7 +146,7 @@ func (qs *queues) deleteRecord(q *Queue) {
 	qs.accounts.reportFreed() // before the queue loses its record
 	q.record, q.stored = Record{Tenant: q.record.Tenant, Name: q.record.Name}, false
 	q.setPolicy(Policy{})
-	q.keyedUntilS = 0
+	q.keyedUntilS, q.uniques = 0, false
 	if q.subscriptions > 0 {
 		qs.absent[key] = q
 	}

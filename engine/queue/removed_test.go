@@ -43,9 +43,16 @@ func (f *fixture) cancel(ref Ref) {
 	f.Cancel(&t)
 }
 
-func (f *fixture) purge(name string) {
+func (f *fixture) redrive(t *Stored) {
 	f.t.Helper()
-	q, found := f.Named("t", name)
+	did, err := f.Redrive(t)
+	require.NoError(f.t, err)
+	require.True(f.t, did)
+}
+
+func (f *fixture) purge() {
+	f.t.Helper()
+	q, found := f.Named("t", "q")
 	require.True(f.t, found)
 	removed, more := f.Purge(q, 10)
 	for removed == 0 && more { // after a recovery the window is empty
@@ -62,7 +69,7 @@ func (f *fixture) purge(name string) {
 func TestARemovedTaskFreesItsKey(t *testing.T) {
 	removals := map[string]func(*fixture, Ref){
 		"cancelled": func(f *fixture, ref Ref) { f.cancel(ref) },
-		"purged":    func(f *fixture, _ Ref) { f.purge("q") },
+		"purged":    func(f *fixture, _ Ref) { f.purge() },
 		"cancelled while leased": func(f *fixture, ref Ref) {
 			f.lease("q")
 			f.cancel(ref)

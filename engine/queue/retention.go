@@ -1,6 +1,6 @@
 package queue
 
-// retention stores idempotency keys, results and histories, and removes them and the tasks
+// retention stores keys, results and histories, and removes them and the tasks
 // themselves.
 type retention struct {
 	*env
@@ -9,7 +9,10 @@ type retention struct {
 	watches  *watches
 
 	keys    buckets
+	uniques buckets
 	results buckets
+
+	ofUnique [1]int64 // buckets of a FindUnique, for reuse
 
 	markedUntilMs int64 // after this time, no mark of a removed task exists
 	ttlMs         int64 // a lower bound of the time when the next time to live ends
@@ -24,10 +27,9 @@ func (r *retention) keepRecovered() {
 	}
 	for _, q := range r.queues.byID {
 		q.keyed(r.markedUntilMs)
-		for _, b := range []*buckets{&r.keys, &r.results} {
-			if n := len(b.live); n > 0 {
-				q.keep(b.live[n-1])
-			}
+		q.uniques = len(r.uniques.live) > 0
+		for _, b := range []*buckets{&r.keys, &r.uniques, &r.results} {
+			q.keep(b.last())
 		}
 		q.idleMs = recovered
 		r.queues.idle.set(q)
@@ -38,6 +40,9 @@ func (r *retention) dropBuckets() {
 	free := func(tenant string, bytes int64) { r.cfg.Account(tenant).Remove(0, bytes) }
 	if last, any := r.keys.drop(r.nowMs, free); any {
 		r.journal.DropKeys(last)
+	}
+	if last, any := r.uniques.drop(r.nowMs, free); any {
+		r.journal.DropUniques(last)
 	}
 	if last, any := r.results.drop(r.nowMs, free); any {
 		r.journal.DropResults(last)
@@ -57,6 +62,7 @@ func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
 		DueAtMs: r.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History,
 	})
 	r.journal.PutDead(ref.Ref, Dead{DiedAtMs: r.nowMs, Reason: reason})
+	r.finished(q, ref)
 	q.record.Counts.Dead++
 	q.counting().Died[reason]++
 	r.queues.touch(q)
@@ -87,7 +93,11 @@ func (r *retention) remove(ref *LeaseRef, attempts uint32) {
 	r.drop(ref, attempts)
 	q := r.queues.numbered(ref.Queue)
 	q.record.Counts.Removed++
-	r.mark(q, ref.Ref)
+	if u := ref.Extras.unique(); u != nil {
+		r.freeUnique(q, ref.Ref, u)
+	} else {
+		r.mark(q, ref.Ref)
+	}
 	r.watches.end(Ended{Ref: ref.Ref, How: Removed})
 }
 

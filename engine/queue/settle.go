@@ -89,8 +89,10 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 		}
 	}
 	s.endLease(b, ref)
-	s.numbered(given.Queue).record.Counts.Completed++
+	q := s.numbered(given.Queue)
+	q.record.Counts.Completed++
 	s.drop(&given, given.Attempt-1)
+	s.finished(q, &given)
 	s.end(Ended{Ref: given.Ref, How: Completed})
 	return nil
 }

@@ -24,8 +24,10 @@ type Recovered struct {
 	Reserved Reserved // zero if nothing was reserved
 	Queues   []Record
 	Leases   []RecoveredLease
-	// KeyBuckets and ResultBuckets contain the times of the nonempty buckets, ascending.
+	// KeyBuckets, UniqueBuckets and ResultBuckets contain the times of the nonempty buckets,
+	// ascending.
 	KeyBuckets    []int64
+	UniqueBuckets []int64
 	ResultBuckets []int64
 	// Sums contains the tenants' charges for the records in these buckets.
 	Sums []Sum
@@ -68,6 +70,7 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	s.retention = retention{
 		env: &s.env, accounts: &s.accounts, queues: &s.queues, watches: &s.watches,
 		keys:    newBuckets(KeptKeys, keyBucketMs(s.cfg.KeyWindowMs), from.KeyBuckets, from.Sums),
+		uniques: newBuckets(KeptUniques, 0, from.UniqueBuckets, from.Sums),
 		results: newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums),
 		ttlMs:   orDefault(from.NextExpiryMs, math.MaxInt64),
 	}
@@ -99,6 +102,7 @@ func (s *State) Flush() bool {
 		return extended
 	}
 	s.keys.flush(s.journal)
+	s.uniques.flush(s.journal)
 	s.results.flush(s.journal)
 	s.journal.PutMeta(Meta{NextBatch: s.nextBatch, NextQueue: s.nextID})
 	if s.cfg.Reserve {

@@ -96,17 +96,24 @@ func (s *State) PurgeDead(t *Stored) bool {
 }
 
 // Redrive makes a dead task ready again. The task gets its initial maximum number of further
-// attempts, and no time to live. It returns false if the task is not dead.
-func (s *State) Redrive(t *Stored) bool {
+// attempts, and no time to live. A task with a key of UntilFinished takes the key again; Redrive
+// returns ErrKeyTaken if another task holds the key, and a *QuotaError if there is no room for its
+// record. It returns false if the task is not dead.
+func (s *State) Redrive(t *Stored) (did bool, err error) {
 	if !t.Dead {
-		return false
+		return false, nil
+	}
+	if u := t.Task.Extras.unique(); u != nil && u.Scope == UntilFinished {
+		if err := s.retakeUnique(t.Ref, u); err != nil {
+			return false, err
+		}
 	}
 	s.withdraw(t)
 	s.returnTask(t.Ref, DelayedLane(t.Ref.Priority), Progress{DueAtMs: s.nowMs, Attempts: t.Progress.Attempts, Token: t.Progress.Token}, Due{
 		MaxAttempts: t.Progress.Attempts + t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
 		History: t.Progress.History, Extras: t.Task.Extras.immortal(),
 	})
-	return true
+	return true, nil
 }
 
 // Purge removes up to n ready and delayed tasks of a queue, and frees their idempotency keys. more

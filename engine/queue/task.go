@@ -5,15 +5,17 @@ type NewTask struct {
 	Queue       string
 	Priority    uint8
 	HasHeaders  bool   // the payload begins with headers; see AddHeaders
+	KeyScope    Scope  // NotUnique means ForATime if the queue's policy has a window
 	Payload     []byte // the state retains it: the caller must not change it
 	DelayMs     uint64
 	NotBeforeMs int64  // not with DelayMs
 	MaxAttempts uint32 // 0 here and below selects the value of the queue's policy or of Config
+	KeyWindowMs uint32 // of ForATime
 	LeaseMs     uint64
 	TTLMs       uint64
 	Backoff     Backoff
 	RetentionMs uint64
-	Key         string // idempotency key; "" means none
+	Key         string // "" means none
 }
 
 // Task is the immutable part of a stored task. It is written once, when the task is enqueued.

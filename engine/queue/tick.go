@@ -85,7 +85,7 @@ func (b *lease) expiresAlike(now int64) bool {
 
 // NextDeadlineMs returns the time of Tick's next work, or math.MaxInt64 if nothing is scheduled.
 func (s *State) NextDeadlineMs() int64 {
-	next := min(s.keys.next(), s.results.next(), s.idle.nextMs(), s.expiry.nextMs(), s.due.nextMs())
+	next := min(s.keys.next(), s.uniques.next(), s.results.next(), s.idle.nextMs(), s.expiry.nextMs(), s.due.nextMs())
 	if s.expiring == nil {
 		next = min(next, s.ttlMs)
 	}

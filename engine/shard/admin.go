@@ -92,7 +92,7 @@ const (
 )
 
 // Change cancels, redrives or purges tasks of one tenant. reply is called as for Enqueue, with nil,
-// ErrNotFound or ErrNotDead for each task. Several turns decide a large call, so that other
+// ErrNotFound, ErrNotDead or an error of queue.State.Redrive for each task. Several turns decide a large call, so that other
 // commands are decided in between.
 func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
 	out := make([]error, len(refs))
@@ -109,19 +109,19 @@ func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func(
 }
 
 func (what Change) apply(state *queue.State, f *Found) error {
-	done := true
+	done, err := true, error(nil)
 	switch what {
 	case Cancel:
 		state.Cancel(&f.Stored)
 	case Redrive:
-		done = state.Redrive(&f.Stored)
+		done, err = state.Redrive(&f.Stored)
 	case PurgeDead:
 		done = state.PurgeDead(&f.Stored)
 	}
-	if !done {
+	if err == nil && !done {
 		return ErrNotDead
 	}
-	return nil
+	return err
 }
 
 // PutSystem stores the node's system records. A nil value removes a record.

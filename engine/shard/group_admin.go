@@ -220,9 +220,9 @@ func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uin
 				switch {
 				case outcome == nil:
 					changed++
-				case !errors.Is(outcome, ErrNotFound) && !errors.Is(outcome, ErrNotDead):
+				case !errors.Is(outcome, ErrNotFound) && !errors.Is(outcome, ErrNotDead) && !errors.Is(outcome, queue.ErrKeyTaken):
 					// ErrNotFound and ErrNotDead only mean that another call changed the task
-					// first.
+					// first. With ErrKeyTaken the task stays dead.
 					return changed, outcome
 				}
 			}

@@ -23,9 +23,11 @@ type Batch struct {
 	// keys contains the idempotency keys that were put since the last Submit, by name. Reads do not
 	// see them yet.
 	keys map[string]keptKey
-	name []byte  // name of an idempotency key, for reuse
-	may  []int64 // buckets that may contain the key, for reuse
-	err  error   // the first error; Submit returns it
+	// uniques is the same for unique keys, including dropped ones.
+	uniques map[uniqueKey]uniqueChange
+	name    []byte  // name of an idempotency key, for reuse
+	may     []int64 // buckets that may contain the key, for reuse
+	err     error   // the first error; Submit returns it
 
 	step    Step                  // the cause of the current writes
 	written [stepCount]Operations // since the last Submit, which adds them to the store's counters
@@ -43,7 +45,7 @@ type Batch struct {
 
 	log     Log       // receives the proposals of Submit; nil if the store is not replicated
 	head    entryHead // head of the last proposed entry
-	flights []flight  // proposals that put keys and may not be applied yet
+	flights []flight  // proposals that change keys and may not be applied yet
 }
 
 var _ queue.Journal = (*Batch)(nil)
@@ -81,6 +83,7 @@ func (b *Batch) Submit() (Commit, error) {
 	}
 	b.b = b.store.db.NewBatch()
 	clear(b.keys)
+	clear(b.uniques)
 	if b.dropsKeys > 0 {
 		b.store.filter.drop(b.dropsKeys)
 		b.dropsKeys = 0
@@ -422,6 +425,10 @@ func (b *Batch) dropBuckets(prefix byte, kind queue.Kept, last int64) {
 
 // PutSum implements queue.Journal.
 func (b *Batch) PutSum(s queue.Sum) {
+	if s.Bytes == 0 {
+		b.delete(record.SumKey(s))
+		return
+	}
 	record.EncodeSum(&b.enc, s)
 	b.set(record.SumKey(s))
 }

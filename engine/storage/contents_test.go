@@ -23,6 +23,7 @@ type contents struct {
 	notes    map[queue.Ref]string
 	expiries map[timedRef]bool
 	keys     map[bucketKey]queue.KeyRef
+	uniques  map[uniqueKey]queue.UniqueRef
 	sums     map[queue.Sum]int64       // Bytes is 0 in the key
 	results  map[timedRef]queue.Result // by bucket
 	system   map[string][]byte
@@ -53,7 +54,7 @@ func newContents() *contents {
 	return &contents{
 		ever: map[queue.Ref]bool{}, tasks: map[queue.Ref]queue.Task{}, progress: map[queue.Ref]queue.Progress{},
 		due: map[dueRef]queue.Due{}, dead: map[queue.Ref]queue.Dead{}, attempts: map[queue.Ref]map[uint32]queue.Attempt{},
-		notes: map[queue.Ref]string{}, expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, sums: map[queue.Sum]int64{}, results: map[timedRef]queue.Result{},
+		notes: map[queue.Ref]string{}, expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, uniques: map[uniqueKey]queue.UniqueRef{}, sums: map[queue.Sum]int64{}, results: map[timedRef]queue.Result{},
 		system: map[string][]byte{}, leases: map[uint64][]queue.LeaseRef{}, extended: map[uint64]map[int]int64{}, queues: map[uint32]queue.Record{},
 	}
 }
@@ -93,7 +94,7 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 	drop := rapid.IntRange(0, 2).Draw(t, "drop") == 1
 	timed := timedRef{ref, at}
 	switch kind := rapid.SampledFrom([]string{
-		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "note", "expiry", "key", "result", "sum", "system", "lease", "queue",
+		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "note", "expiry", "key", "unique", "unique", "result", "sum", "system", "lease", "queue",
 	}).Draw(t, "kind"); kind {
 	case "task":
 		c.mutateTask(t, b, ref, drop)
@@ -142,6 +143,8 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 		}
 		c.expiries[timed] = true
 		b.PutExpiry(ref, at)
+	case "unique":
+		c.mutateUnique(t, b, ref, at, drop)
 	default:
 		c.mutateRest(t, b, kind, timed, drop)
 	}
@@ -208,9 +211,12 @@ func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef,
 		c.results[timed] = queue.Result{CompletedAtMs: at, Value: drawPayload(t)}
 		b.PutResult(ref, at, c.results[timed])
 	case "sum":
-		s := queue.Sum{Kind: rapid.SampledFrom([]queue.Kept{queue.KeptKeys, queue.KeptResults}).Draw(t, "kept"), Bucket: at, Tenant: key + "t"}
-		c.sums[s] = rapid.Int64().Draw(t, "bytes")
-		s.Bytes = c.sums[s]
+		s := queue.Sum{Kind: rapid.SampledFrom([]queue.Kept{queue.KeptKeys, queue.KeptUniques, queue.KeptResults}).Draw(t, "kept"), Bucket: at, Tenant: key + "t"}
+		bytes := rapid.SampledFrom([]int64{0, 1, math.MaxInt64}).Draw(t, "bytes")
+		if c.sums[s] = bytes; bytes == 0 {
+			delete(c.sums, s)
+		}
+		s.Bytes = bytes
 		b.PutSum(s)
 	case "system":
 		if drop {
@@ -281,7 +287,9 @@ func drawExtras(t *rapid.T) *queue.Extras {
 	if rapid.Bool().Draw(t, "plain") {
 		return nil
 	}
-	return &queue.Extras{Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: rapid.Int64().Draw(t, "expires")}
+	return &queue.Extras{
+		Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: rapid.Int64().Draw(t, "expires"), Unique: drawUnique(t),
+	}
 }
 
 func (c *contents) look(ref queue.Ref) (out queue.Stored, found bool) {
@@ -330,6 +338,7 @@ func (c *contents) compare(t *rapid.T, s *Store) {
 	c.compareExpired(t, s)
 	c.compareLists(t, s)
 	c.compareBuckets(t, s)
+	c.compareUniques(t, s)
 	c.compareRecovered(t, s)
 }
 
@@ -543,10 +552,13 @@ func (c *contents) compareRecovered(t *rapid.T, s *Store) {
 	for k := range c.keys {
 		want.KeyBuckets = append(want.KeyBuckets, k.bucket)
 	}
+	for _, k := range c.uniques {
+		want.UniqueBuckets = append(want.UniqueBuckets, k.Bucket)
+	}
 	for k := range c.results {
 		want.ResultBuckets = append(want.ResultBuckets, k.ms)
 	}
-	for _, buckets := range []*[]int64{&want.KeyBuckets, &want.ResultBuckets} {
+	for _, buckets := range []*[]int64{&want.KeyBuckets, &want.UniqueBuckets, &want.ResultBuckets} {
 		slices.Sort(*buckets)
 		*buckets = slices.Compact(*buckets)
 	}

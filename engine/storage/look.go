@@ -234,6 +234,30 @@ func (s *Reads) key(step Step, queueID uint32, key string, buckets []int64) (k q
 	return k, found, nil
 }
 
+// unique looks up a unique key in the buckets that may contain it. The operations are attributed to
+// step.
+func (s *Reads) unique(step Step, queueID uint32, key queue.KeyHash, buckets []int64) (k queue.UniqueRef, found bool, err error) {
+	p, err := s.points(step, record.PrefixUnique)
+	if err != nil {
+		return k, false, err
+	}
+	defer closeAfter(p, &err)
+	for _, bucket := range buckets {
+		v, found, err := p.get(record.UniqueKey(bucket, queueID, key))
+		if err == nil && found {
+			k, err = record.DecodeUnique(bucket, queueID, v)
+			s.by(step).decodes.Add(1)
+		}
+		if err != nil {
+			return k, false, fmt.Errorf("unique key of queue %d: %w", queueID, err)
+		}
+		if found {
+			return k, true, nil
+		}
+	}
+	return k, false, nil
+}
+
 // buckets returns the times of the buckets that contain keys with the prefix, in ascending order.
 // It needs one seek per bucket.
 func (s *Reads) buckets(prefix byte) (out []int64, err error) {
@@ -278,7 +302,7 @@ func (s *Reads) System() (out []SystemRecord, err error) {
 func (s *Reads) Holds() (bool, error) {
 	found := false
 	for _, prefix := range []byte{
-		record.PrefixTask, record.PrefixProgress, record.PrefixDue, record.PrefixAttempt, record.PrefixDead, record.PrefixExpiry, record.PrefixLease, record.PrefixQueue, record.PrefixKey, record.PrefixResult, record.PrefixSystem,
+		record.PrefixTask, record.PrefixProgress, record.PrefixDue, record.PrefixAttempt, record.PrefixDead, record.PrefixExpiry, record.PrefixLease, record.PrefixQueue, record.PrefixKey, record.PrefixUnique, record.PrefixResult, record.PrefixSystem,
 	} {
 		err := s.scan(StepOther, []byte{prefix}, []byte{prefix}, func(_, _ []byte) (bool, error) {
 			found = true

@@ -269,6 +269,9 @@ func (s *Reads) Recover() (queue.Recovered, error) {
 	if out.KeyBuckets, err = s.buckets(record.PrefixKey); err != nil {
 		return out, err
 	}
+	if out.UniqueBuckets, err = s.buckets(record.PrefixUnique); err != nil {
+		return out, err
+	}
 	if out.ResultBuckets, err = s.buckets(record.PrefixResult); err != nil {
 		return out, err
 	}

@@ -311,10 +311,11 @@ func (s *Store) Flush() error {
 	return nil
 }
 
-// flight is a proposal with the keys that it puts, which reads may not see yet.
+// flight is a proposal with the keys that it changes, which reads may not see yet.
 type flight struct {
 	proposal Proposal
 	keys     map[string]keptKey
+	uniques  map[uniqueKey]uniqueChange
 }
 
 func (b *Batch) propose() (Commit, error) {
@@ -328,9 +329,9 @@ func (b *Batch) propose() (Commit, error) {
 	b.b = b.store.db.NewBatch()
 	c := Commit{proposal: b.log.Propose(entry)}
 	b.flights = slices.DeleteFunc(b.flights, func(f flight) bool { return f.proposal.Done() })
-	if len(b.keys) > 0 {
-		b.flights = append(b.flights, flight{c.proposal, b.keys})
-		b.keys = nil
+	if len(b.keys)+len(b.uniques) > 0 {
+		b.flights = append(b.flights, flight{c.proposal, b.keys, b.uniques})
+		b.keys, b.uniques = nil, nil
 	}
 	return c, nil
 }

@@ -197,6 +197,54 @@ func TestKeysOnTheirWayAreFound(t *testing.T) {
 	assert.False(t, found)
 }
 
+// The last change of a unique key in a proposal under way counts, before and after the proposal is
+// applied.
+func TestUniqueKeysOnTheirWayAreFound(t *testing.T) {
+	s := openReplicated(t, vfs.NewMem())
+	defer func() { require.NoError(t, s.Close()) }()
+	tenure := Tenure{Term: 1, ID: 7}
+	p := &paper{entries: [][]byte{tenure.Begin()}}
+	b := s.NewReplicatedBatch(p, tenure)
+	free, taken, moved := queue.HashKey("free"), queue.HashKey("taken"), queue.HashKey("moved")
+	put := func(key queue.KeyHash, bucket int64, seq uint64) {
+		b.PutUnique(1, key, queue.UniqueRef{Ref: queue.Ref{Queue: 1, Seq: seq}, Bucket: bucket})
+	}
+	submit := func() {
+		_, err := b.Submit()
+		require.NoError(t, err)
+	}
+	put(free, queue.Unlimited, 1)
+	put(taken, queue.Unlimited, 2)
+	put(moved, 5, 3)
+	submit()
+	b.DropUnique(1, free, queue.Unlimited)
+	b.DropUnique(1, moved, 5)
+	submit()
+	put(moved, 6, 4)
+	check := func(b *Batch) {
+		t.Helper()
+		find := func(key queue.KeyHash, buckets ...int64) uint64 {
+			k, found := b.FindUnique(1, key, buckets)
+			assert.Equal(t, found, k != queue.UniqueRef{})
+			return k.Ref.Seq
+		}
+		assert.Zero(t, find(free, queue.Unlimited))
+		assert.Equal(t, uint64(2), find(taken, 5, queue.Unlimited))
+		assert.Equal(t, uint64(4), find(moved, 5, 6))
+		assert.Zero(t, find(moved, 5, queue.Unlimited))
+		_, found := b.FindUnique(2, taken, []int64{queue.Unlimited})
+		assert.False(t, found)
+	}
+	check(b)
+	submit()
+	check(b)
+	for i, entry := range p.entries {
+		_, err := s.Apply([]LogEntry{{Index: uint64(i + 1), Term: 1, Data: entry}})
+		require.NoError(t, err)
+	}
+	check(s.NewReplicatedBatch(p, tenure))
+}
+
 func TestBadEntryIsRefused(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	defer func() { require.NoError(t, s.Close()) }()

@@ -28,6 +28,7 @@ import (
 //     than the stored records justify. It may be lower, because older servers did not charge for
 //     these records
 //   - every progress, due, attempt, dead and expiry record belongs to a task and fits the task's state
+//   - a unique key without a window belongs to a task that is neither done nor dead
 //   - a task with a time to live that is neither leased nor dead is in the expiry index
 //   - a lease has live tasks, and the numbers of queues, tasks and leases are below the number to
 //     be issued next
@@ -428,6 +429,7 @@ func (c *checker) buckets() error {
 		bytes  func(k, v []byte) (int64, error)
 	}{
 		{queue.KeptKeys, record.PrefixKey, func(k, _ []byte) (int64, error) { return queue.KeyBytes(len(k) - 1 - 8 - 4), nil }},
+		{queue.KeptUniques, record.PrefixUnique, c.unique},
 		{queue.KeptResults, record.PrefixResult, func(_, v []byte) (int64, error) {
 			r, err := record.DecodeResult(v)
 			return queue.ResultBytes(len(r.Value)), err
@@ -447,10 +449,32 @@ func (c *checker) buckets() error {
 	}
 	for at, bytes := range charged {
 		if bytes > kept[at] {
-			c.say("bucket %d of %s is charged for %d bytes, but has %d", at.at, map[queue.Kept]string{queue.KeptKeys: "keys", queue.KeptResults: "results"}[at.kind], bytes, kept[at])
+			c.say("bucket %d of %s is charged for %d bytes, but has %d", at.at, map[queue.Kept]string{queue.KeptKeys: "keys", queue.KeptUniques: "unique keys", queue.KeptResults: "results"}[at.kind], bytes, kept[at])
 		}
 	}
 	return err
+}
+
+// unique checks that the task of a unique key without a window is unfinished. It returns the charge
+// of the key.
+func (c *checker) unique(k, v []byte) (bytes int64, err error) {
+	bucket, queueID, _, err := record.ParseUniqueKey(k)
+	if err != nil || bucket != queue.Unlimited {
+		return queue.UniqueBytes, err
+	}
+	u, err := record.DecodeUnique(bucket, queueID, v)
+	if err != nil {
+		return 0, err
+	}
+	stored, err := c.s.Exists(record.RefKey(record.PrefixTask, u.Ref))
+	if err != nil {
+		return 0, err
+	}
+	dead, err := c.s.Exists(record.RefKey(record.PrefixDead, u.Ref))
+	if !stored || dead {
+		c.say("%s is finished, but holds a unique key", nameOf(u.Ref))
+	}
+	return queue.UniqueBytes, err
 }
 
 func held(c *queue.Counts) string {

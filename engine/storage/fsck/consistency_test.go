@@ -72,7 +72,7 @@ func soundStore(t *testing.T) *storage.Store {
 			settle(d, queue.Fail)
 		}
 	}
-	enqueue(func(n *queue.NewTask) { n.TTLMs = 5_000_000 })
+	enqueue(func(n *queue.NewTask) { n.TTLMs, n.Key, n.KeyScope = 5_000_000, "unique", queue.UntilFinished })
 	enqueue(func(n *queue.NewTask) { n.TTLMs, n.DelayMs = 5_000_000, 4_000_000 })
 	enqueue(func(n *queue.NewTask) { n.TTLMs, n.Priority = 5_000_000, 9 })
 	require.Equal(t, uint64(seqMayExpire), claim(1)[0].Seq)
@@ -162,6 +162,18 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		"keys are charged and gone": {func(_ *storage.Store, b *storage.Batch) {
 			b.PutSum(queue.Sum{Kind: queue.KeptKeys, Bucket: 5, Tenant: "t", Bytes: 7})
 		}, "bucket 5 of keys is charged for 7 bytes, but has 0"},
+		"unique keys are charged and gone": {func(_ *storage.Store, b *storage.Batch) {
+			b.DropUnique(0, queue.HashKey("unique"), queue.Unlimited)
+		}, "bucket 9223372036854775807 of unique keys is charged for 96 bytes, but has 0"},
+		"a done task holds a unique key": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutUnique(0, queue.HashKey("left"), queue.UniqueRef{Ref: gone, Bucket: queue.Unlimited})
+		}, "seq 0) is finished, but holds a unique key"},
+		"a dead task holds a unique key": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutUnique(0, queue.HashKey("left"), queue.UniqueRef{Ref: ref(seqDead), Bucket: queue.Unlimited})
+		}, "seq 4) is finished, but holds a unique key"},
+		"a unique key with a window is left": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutUnique(0, queue.HashKey("left"), queue.UniqueRef{Ref: gone, Bucket: 5, ExpiresAtMs: 5})
+		}, ""},
 		"results are charged and gone": {func(_ *storage.Store, b *storage.Batch) {
 			b.PutSum(queue.Sum{Kind: queue.KeptResults, Bucket: 7_200_000, Tenant: "t", Bytes: 70})
 		}, "bucket 7200000 of results is charged for 70 bytes, but has 65"},

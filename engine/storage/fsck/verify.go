@@ -97,6 +97,12 @@ func readAll(ctx context.Context, s *storage.Store) (err error) {
 			_, err = record.DecodeNote(v)
 		case record.PrefixKey:
 			_, err = record.DecodeKey(v)
+		case record.PrefixUnique:
+			var bucket int64
+			var queueID uint32
+			if bucket, queueID, _, err = record.ParseUniqueKey(k); err == nil {
+				_, err = record.DecodeUnique(bucket, queueID, v)
+			}
 		case record.PrefixResult:
 			_, err = record.DecodeResult(v)
 		}

@@ -17,15 +17,17 @@ import (
 //	4  of a queue: tasks and leases may be in the log only, where a program that reads only format 3 does not find them
 //	5  of a task: headers at the start of the payload
 //	6  of a due record and of a progress: the size of the task's note
+//	7  of a task, a due record and a lease batch: unique keys; of a queue: the key window
 //
-// A store without such tasks and leases contains no record in formats 4 to 6.
+// A store without such tasks, leases and queues contains no record in formats 4 to 7.
 const (
 	Format        = 3
 	formatOldest  = 2
 	FormatYoung   = 4
 	formatHeaders = 5
 	formatNote    = 6
-	FormatNewest  = formatNote
+	formatUnique  = 7
+	FormatNewest  = formatUnique
 )
 
 // Encoder encodes successive records into the same buffer.
@@ -44,8 +46,8 @@ type decoder struct{ *fields.Decoder }
 func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, FormatNewest)} }
 
 // MarkYoung changes the format of the last encoded record, which must be the record of a queue, to
-// 4: tasks and leases may be in the log only.
-func (e *Encoder) MarkYoung() { e.b[0] = FormatYoung }
+// at least 4: tasks and leases may be in the log only.
+func (e *Encoder) MarkYoung() { e.b[0] = max(e.b[0], FormatYoung) }
 
 func (e *Encoder) bool(v bool) {
 	if v {
@@ -63,76 +65,9 @@ func (d decoder) priority() uint8 {
 	return uint8(p)
 }
 
-func (e *Encoder) extras(x *queue.Extras) {
-	e.bool(x != nil)
-	if x == nil {
-		return
-	}
-	e.backoff(x.Backoff)
-	e.uint(x.RetentionMs)
-	e.int(x.ExpiresAtMs)
-}
-
-func (d decoder) extras() *queue.Extras {
-	if !d.Bool() {
-		return nil
-	}
-	return &queue.Extras{Backoff: d.backoff(), RetentionMs: d.Uint(), ExpiresAtMs: d.Int()}
-}
-
-func (e *Encoder) backoff(b queue.Backoff) {
-	e.uint(b.InitialMs)
-	e.uint(b.MaxMs)
-	e.uint(uint64(b.MultiplierPercent))
-	e.uint(uint64(b.JitterPercent))
-}
-
-func (d decoder) backoff() queue.Backoff {
-	return queue.Backoff{InitialMs: d.Uint(), MaxMs: d.Uint(), MultiplierPercent: d.Uint32(), JitterPercent: d.Uint32()}
-}
-
-// EncodeTask encodes a task:
-//
-//	format | enqueued | attempts max | lease | delayed | extras | payload, which begins with the headers in format 5
-func EncodeTask(e *Encoder, t queue.Task) {
-	e.start()
-	if t.HasHeaders {
-		e.b[0] = formatHeaders
-	}
-	e.int(t.EnqueuedAtMs)
-	e.uint(uint64(t.MaxAttempts))
-	e.uint(t.LeaseMs)
-	e.bool(t.Delayed)
-	e.extras(t.Extras)
-	e.b = append(e.b, t.Payload...)
-}
-
-// DecodeTask decodes a task. It copies the payload, because b may belong to an iterator.
-func DecodeTask(b []byte) (queue.Task, error) {
-	t, payload, err := DecodeTaskHead(b)
-	if len(payload) > 0 {
-		t.Payload = append([]byte(nil), payload...)
-	}
-	return t, err
-}
-
-// DecodeTaskHead decodes a task without its payload. It returns the payload separately, as a
-// subslice of b.
-func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
-	d := decode(b)
-	t = queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Delayed: d.Bool(), Extras: d.extras()}
-	if t.HasHeaders = d.Format == formatHeaders; t.HasHeaders && d.Err == nil {
-		d.Err = queue.CheckStored(d.Rest)
-	}
-	if d.Err != nil {
-		return t, nil, d.Err
-	}
-	return t, d.Rest, nil
-}
-
 // EncodeDue encodes the Due record of a task. The time is in the key:
 //
-//	format | attempts | attempts max | lease | payload bytes | extras | history | (note bytes, in format 6)
+//	format | attempts | attempts max | lease | payload bytes | extras | history | (note bytes, since format 6)
 func EncodeDue(e *Encoder, due queue.Due) {
 	e.start()
 	e.uint(uint64(due.Attempts))
@@ -153,7 +88,7 @@ func DecodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 
 // EncodeProgress encodes the progress of a task:
 //
-//	format | due | attempts | attempts max | token | expires | history | (note bytes, in format 6)
+//	format | due | attempts | attempts max | token | expires | history | (note bytes, since format 6)
 func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.start()
 	e.int(p.DueAtMs)
@@ -413,13 +348,21 @@ func (e *Encoder) policy(p *queue.Policy) {
 	e.backoff(p.Backoff)
 	e.uint(p.TTLMs)
 	e.uint(p.RetentionMs)
+	if p.KeyWindowMs > 0 {
+		e.b[0] = formatUnique
+		e.uint(p.KeyWindowMs)
+	}
 }
 
 func (d decoder) policy() queue.Policy {
-	return queue.Policy{
+	p := queue.Policy{
 		Placement: queue.Placement(d.Uint8()), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Backoff: d.backoff(),
 		TTLMs: d.Uint(), RetentionMs: d.Uint(),
 	}
+	if d.Format >= formatUnique {
+		p.KeyWindowMs = d.Uint()
+	}
+	return p
 }
 
 // EncodeMeta encodes the next batch and queue numbers:

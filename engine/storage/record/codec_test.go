@@ -36,7 +36,16 @@ func drawExtras(t *rapid.T) *queue.Extras {
 	if rapid.Bool().Draw(t, "plain") {
 		return nil
 	}
-	return &queue.Extras{Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: drawMs.Draw(t, "expires")}
+	x := &queue.Extras{Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: drawMs.Draw(t, "expires")}
+	if rapid.Bool().Draw(t, "unique") {
+		scopes := []queue.Scope{queue.ForATime, queue.UntilStarted, queue.UntilFinished}
+		x.Unique = &queue.Unique{Key: drawHash(t), Scope: rapid.SampledFrom(scopes).Draw(t, "scope"), Bucket: drawMs.Draw(t, "bucket")}
+	}
+	return x
+}
+
+func drawHash(t *rapid.T) queue.KeyHash {
+	return queue.HashKey(drawText.Draw(t, "key"))
 }
 
 func drawHistory(t *rapid.T) queue.History {
@@ -142,6 +151,16 @@ var records = []record{
 		read: func(b []byte) (any, error) { return DecodeKey(b) },
 	},
 	{
+		name: "unique key",
+		draw: func(t *rapid.T, e *Encoder) any {
+			k := queue.UniqueRef{Ref: drawRef(t), Bucket: 5, ExpiresAtMs: drawMs.Draw(t, "expires")}
+			k.Ref.Queue = 9
+			EncodeUnique(e, k)
+			return k
+		},
+		read: func(b []byte) (any, error) { return DecodeUnique(5, 9, b) },
+	},
+	{
 		name: "result",
 		draw: func(t *rapid.T, e *Encoder) any {
 			r := queue.Result{CompletedAtMs: drawMs.Draw(t, "completed"), RetainedUntilMs: drawMs.Draw(t, "until")}
@@ -205,6 +224,7 @@ var records = []record{
 				r.Policy = queue.Policy{
 					Placement: queue.Placement(rapid.Uint8().Draw(t, "placement")), MaxAttempts: rapid.Uint32().Draw(t, "attempts"),
 					LeaseMs: n("lease"), Backoff: drawBackoff(t), TTLMs: n("ttl"), RetentionMs: n("retention"),
+					KeyWindowMs: rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "key window"),
 				}
 			}
 			if r.Counts.Returned > 0 {
@@ -332,7 +352,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = FormatNewest + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 7, this server reads formats 2 to 6: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 8, this server reads formats 2 to 7: use the server that wrote it, or a newer one")
 			})
 		})
 	}
@@ -468,23 +488,4 @@ func FuzzDecodeMeta(f *testing.F) {
 func FuzzDecodeReserved(f *testing.F) {
 	fuzzSeeds(f, func(e *Encoder) { EncodeReserved(e, queue.Reserved{Batch: 300, Queue: 2, Seq: 1 << 24}) })
 	fuzz(f, DecodeReserved, EncodeReserved)
-}
-
-// A task without headers has the bytes of format 3, and headers cost nothing but their own bytes.
-func TestOnlyTasksWithHeadersHaveTheirFormat(t *testing.T) {
-	var e Encoder
-	EncodeTask(&e, queue.Task{EnqueuedAtMs: 1, MaxAttempts: 2, LeaseMs: 3, Payload: []byte("p")})
-	require.Equal(t, []byte{3, 2, 2, 3, 0, 0, 'p'}, e.Bytes())
-	EncodeTask(&e, queue.Task{EnqueuedAtMs: 1, MaxAttempts: 2, LeaseMs: 3, HasHeaders: true, Payload: withHeaders([]byte("p"))})
-	require.Equal(t, append([]byte{5, 2, 2, 3, 0, 0}, withHeaders([]byte("p"))...), e.Bytes())
-	require.ErrorContains(t, fields.NewSince(e.Bytes(), 2, 4).Err, "record has format 5, this server reads formats 2 to 4: use the server that wrote it, or a newer one")
-}
-
-func TestDamagedHeadersOfATaskAreRefused(t *testing.T) {
-	var e Encoder
-	EncodeTask(&e, queue.Task{HasHeaders: true, Payload: withHeaders(nil)})
-	for cut := 6; cut < len(e.Bytes()); cut++ {
-		_, _, err := DecodeTaskHead(e.Bytes()[:cut])
-		require.ErrorContains(t, err, "the headers are damaged", "%d bytes", cut)
-	}
 }

@@ -19,10 +19,12 @@ func (d decoder) history() queue.History {
 }
 
 // noteBytes encodes the size of a task's note as the last field of a record. If the task has a note,
-// it changes the format of the record.
+// the format of the record is at least formatNote.
 func (e *Encoder) noteBytes(n uint16) {
 	if n > 0 {
-		e.b[0] = formatNote
+		e.b[0] = max(e.b[0], formatNote)
+	}
+	if e.b[0] >= formatNote {
 		e.uint(uint64(n))
 	}
 }
@@ -32,7 +34,7 @@ func (d decoder) noteBytes() uint16 {
 		return 0
 	}
 	n := d.Uint()
-	if n == 0 || n > queue.NoteBytesMax {
+	if n == 0 && d.Format == formatNote || n > queue.NoteBytesMax {
 		d.Fail(fmt.Errorf("a note of %d bytes is out of range", n))
 	}
 	return uint16(n)

@@ -34,6 +34,7 @@ import (
 //	l batch:8 place:2                      new expiry of the task at this index in the batch; overrides the batch's record
 //	q queue:4                              queue: name, policy, counters, next seq, cursors
 //	k bucket:8 queue:4 key                 idempotency key; a bucket is dropped by one range delete
+//	v bucket:8 queue:4 hash:16             unique key, by the hash of its text
 //	r bucket:8 queue:4 priority:1 seq:8    result; dropped by bucket
 //	u kind:1 bucket:8 tenant               bytes that a tenant is charged for the records of a bucket; dropped by bucket
 //	a key                                  records of the node: tenants, access tokens
@@ -52,6 +53,7 @@ const (
 	PrefixLease    = 'l'
 	PrefixQueue    = 'q'
 	PrefixKey      = 'k'
+	PrefixUnique   = 'v'
 	PrefixResult   = 'r'
 	PrefixSum      = 'u'
 	PrefixSystem   = 'a'
@@ -70,6 +72,7 @@ const (
 	timedKeyLen     = 1 + 8 + (RefKeyLen - 1)
 	AttemptKeyLen   = RefKeyLen + 4
 	keyKeyMin       = 1 + 8 + 4
+	UniqueKeyLen    = 1 + 8 + 4 + len(queue.KeyHash{})
 )
 
 func putTimedKey(k []byte, prefix byte, atMs int64, ref queue.Ref) {
@@ -132,6 +135,21 @@ func ParseKeyKey(k []byte) (bucket int64, name []byte, err error) {
 		return 0, nil, fmt.Errorf("key %x of an idempotency key has %d bytes, expected at least %d", k, len(k), keyKeyMin)
 	}
 	return int64(binary.BigEndian.Uint64(k[1:])), k[1+8:], nil
+}
+
+// UniqueKey returns the key of a unique key.
+func UniqueKey(bucket int64, queueID uint32, key queue.KeyHash) []byte {
+	k := binary.BigEndian.AppendUint64(append(make([]byte, 0, UniqueKeyLen), PrefixUnique), uint64(bucket))
+	return append(binary.BigEndian.AppendUint32(k, queueID), key[:]...)
+}
+
+// ParseUniqueKey returns the bucket, the queue and the hash of a unique key.
+func ParseUniqueKey(k []byte) (bucket int64, queueID uint32, key queue.KeyHash, err error) {
+	if len(k) != UniqueKeyLen {
+		return 0, 0, key, fmt.Errorf("key %x of a unique key has %d bytes, expected %d", k, len(k), UniqueKeyLen)
+	}
+	copy(key[:], k[1+8+4:])
+	return int64(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[1+8:]), key, nil
 }
 
 // SumKey returns the key of a tenant's charge for a bucket.

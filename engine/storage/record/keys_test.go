@@ -78,3 +78,15 @@ func TestKindsOfKeysDoNotMeet(t *testing.T) {
 		seen[p] = true
 	}
 }
+
+func TestUniqueKeysComeBackFromTheirBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bucket, queueID, hash := drawMs.Draw(t, "bucket"), rapid.Uint32().Draw(t, "queue"), drawHash(t)
+		k := UniqueKey(bucket, queueID, hash)
+		gotBucket, gotQueue, gotHash, err := ParseUniqueKey(k)
+		require.NoError(t, err)
+		require.Equal(t, []any{bucket, queueID, hash}, []any{gotBucket, gotQueue, gotHash})
+		_, _, _, err = ParseUniqueKey(k[:rapid.IntRange(0, len(k)-1).Draw(t, "cut")])
+		require.ErrorContains(t, err, "of a unique key has")
+	})
+}

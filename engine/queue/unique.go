@@ -1,0 +1,155 @@
+package queue
+
+import (
+	"crypto/sha256"
+	"math"
+)
+
+// A task may hold its key for as long as it is unfinished, or for a window of its own. Such a key is
+// unique: the task stores a hash of it, so that the event that frees the key also removes the key's
+// record, in the same commit. A task with a plain idempotency key does not store its key; see
+// removed.go.
+//
+// At any time, at most one task of a queue holds a key, whether unique or plain. At most one record
+// of a unique key exists.
+
+// Scope is how long a task holds its key.
+type Scope uint8
+
+// The scopes.
+const (
+	NotUnique     Scope = iota // an idempotency key of Config.KeyWindowMs
+	ForATime                   // until a window from the enqueue has passed
+	UntilStarted               // until the task is leased or dies
+	UntilFinished              // until the task is completed or dies
+)
+
+// KeyHash identifies a unique key in its queue.
+type KeyHash [16]byte
+
+// HashKey returns the first half of the SHA-256 hash of a key.
+func HashKey(key string) (h KeyHash) {
+	sum := sha256.Sum256([]byte(key))
+	copy(h[:], sum[:])
+	return h
+}
+
+// Unique is the unique key of a task. It is immutable.
+type Unique struct {
+	Key    KeyHash
+	Scope  Scope
+	Bucket int64 // of the key's record; Unlimited if the key has no window
+}
+
+// Unlimited is the bucket of the records of unique keys that have no window. It never expires.
+const Unlimited = math.MaxInt64
+
+// UniqueRef is the record of a unique key.
+type UniqueRef struct {
+	Ref         Ref
+	Bucket      int64 // part of the record's key in the store
+	ExpiresAtMs int64 // 0 if the key has no window
+}
+
+// uniqueBucketMs returns the width of the buckets for a window. It is base or, for a long window, a
+// multiple of base by a power of two, so that there are at most eight buckets of each width, and few
+// widths.
+func uniqueBucketMs(base, windowMs int64) int64 {
+	width := base
+	for 8*width <= windowMs {
+		width *= 2
+	}
+	return width
+}
+
+// newUnique prepares the record of a unique key that belongs to no task.
+func (r *retention) newUnique(key KeyHash, scope Scope, windowMs int64) newKey {
+	if scope != ForATime {
+		return newKey{bucket: Unlimited, bytes: UniqueBytes, unique: &Unique{key, scope, Unlimited}}
+	}
+	expires := r.nowMs + windowMs
+	bucket := bucketAt(expires, uniqueBucketMs(r.keys.widthMs, windowMs))
+	return newKey{bucket: bucket, expiresAtMs: expires, bytes: UniqueBytes, unique: &Unique{key, scope, bucket}}
+}
+
+// findUnique returns the record of a unique key. valid reports whether the key still belongs to the
+// record's task.
+func (r *retention) findUnique(q *Queue, key KeyHash) (k UniqueRef, valid, found bool) {
+	if !q.uniques {
+		return k, false, false
+	}
+	k, found = r.journal.FindUnique(q.record.ID, key, r.uniques.live)
+	return k, found && (k.ExpiresAtMs == 0 || k.ExpiresAtMs > r.nowMs), found
+}
+
+func (r *retention) putUnique(q *Queue, key KeyHash, k UniqueRef) {
+	q.keep(k.ExpiresAtMs)
+	q.uniques = true
+	r.uniques.note(k.Bucket)
+	r.uniques.add(k.Bucket, q.record.Tenant, UniqueBytes)
+	r.journal.PutUnique(q.record.ID, key, k)
+}
+
+func (r *retention) dropUnique(q *Queue, key KeyHash, k UniqueRef) {
+	r.uniques.add(k.Bucket, q.record.Tenant, -UniqueBytes)
+	r.accounts.free(q).bytes += UniqueBytes
+	r.journal.DropUnique(q.record.ID, key, k.Bucket)
+}
+
+// heldUnique returns the record of a task's unique key, or false if the task does not hold the key
+// any more.
+func (r *retention) heldUnique(q *Queue, ref Ref, u *Unique) (UniqueRef, bool) {
+	r.ofUnique[0] = u.Bucket
+	if !r.uniques.has(u.Bucket) { // it has expired
+		return UniqueRef{}, false
+	}
+	k, found := r.journal.FindUnique(q.record.ID, u.Key, r.ofUnique[:])
+	return k, found && k.Ref == ref
+}
+
+// freeUnique frees the unique key of a task, unless another task holds it.
+func (r *retention) freeUnique(q *Queue, ref Ref, u *Unique) {
+	if k, held := r.heldUnique(q, ref, u); held {
+		r.dropUnique(q, u.Key, k)
+	}
+}
+
+// started frees the unique key of a task that was just leased, if that is its scope.
+func (r *retention) started(q *Queue, ref *LeaseRef) {
+	if u := ref.Extras.unique(); u != nil && u.Scope == UntilStarted && ref.Attempt == 1 {
+		r.freeUnique(q, ref.Ref, u)
+	}
+}
+
+// finished frees the unique key of a task that was just completed or died, if that is its scope.
+func (r *retention) finished(q *Queue, ref *LeaseRef) {
+	if u := ref.Extras.unique(); u != nil && u.Scope != ForATime {
+		r.freeUnique(q, ref.Ref, u)
+	}
+}
+
+// retakeUnique gives a task its key back. It does not look for a plain key with the same text,
+// because the task stores only the hash.
+func (r *retention) retakeUnique(ref Ref, u *Unique) error {
+	q := r.queues.numbered(ref.Queue)
+	k, valid, found := r.findUnique(q, u.Key)
+	if valid {
+		return ErrKeyTaken
+	}
+	if found {
+		r.dropExpired(q, u.Key, k)
+	}
+	if err := r.accounts.charge(q.account, UniqueBytes); err != nil {
+		return err
+	}
+	r.putUnique(q, u.Key, UniqueRef{Ref: ref, Bucket: u.Bucket})
+	return nil
+}
+
+// dropExpired drops the record of a key that another task takes, because at most one record of a
+// unique key exists.
+func (r *retention) dropExpired(q *Queue, key KeyHash, k UniqueRef) {
+	r.queues.touch(q)
+	r.dropUnique(q, key, k)
+	r.accounts.reportFreed()
+}

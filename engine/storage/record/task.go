@@ -1,0 +1,132 @@
+package record
+
+import "github.com/pronybench/prony/engine/queue"
+
+// The values of the first field of extras.
+const (
+	noExtras = iota
+	someExtras
+	uniqueExtras // extras with a unique key, in format 7
+)
+
+// extras encodes extras. The fields in parentheses exist if the task has a unique key:
+//
+//	noExtras, someExtras or uniqueExtras | backoff | result retention | expires | (scope | bucket | hash)
+func (e *Encoder) extras(x *queue.Extras) {
+	switch {
+	case x == nil:
+		e.uint(noExtras)
+		return
+	case x.Unique == nil:
+		e.uint(someExtras)
+	default:
+		e.b[0] = formatUnique
+		e.uint(uniqueExtras)
+	}
+	e.backoff(x.Backoff)
+	e.uint(x.RetentionMs)
+	e.int(x.ExpiresAtMs)
+	if u := x.Unique; u != nil {
+		e.uint(uint64(u.Scope))
+		e.int(u.Bucket)
+		e.b = append(e.b, u.Key[:]...)
+	}
+}
+
+func (d decoder) extras() *queue.Extras {
+	kind := d.UpTo(uniqueExtras)
+	if kind == noExtras {
+		return nil
+	}
+	x := &queue.Extras{Backoff: d.backoff(), RetentionMs: d.Uint(), ExpiresAtMs: d.Int()}
+	if kind == uniqueExtras {
+		x.Unique = &queue.Unique{Scope: queue.Scope(d.UpTo(uint64(queue.UntilFinished))), Bucket: d.Int()}
+		d.Fill(x.Unique.Key[:])
+	}
+	return x
+}
+
+func (e *Encoder) backoff(b queue.Backoff) {
+	e.uint(b.InitialMs)
+	e.uint(b.MaxMs)
+	e.uint(uint64(b.MultiplierPercent))
+	e.uint(uint64(b.JitterPercent))
+}
+
+func (d decoder) backoff() queue.Backoff {
+	return queue.Backoff{InitialMs: d.Uint(), MaxMs: d.Uint(), MultiplierPercent: d.Uint32(), JitterPercent: d.Uint32()}
+}
+
+// The flags of a task. flagHeaders is used in format 7 only.
+const (
+	flagDelayed = 1 << iota
+	flagHeaders
+)
+
+// EncodeTask encodes a task:
+//
+//	format | enqueued | attempts max | lease | flags | extras | payload
+//
+// The payload begins with the headers in format 5, and in format 7 if flagHeaders is set.
+func EncodeTask(e *Encoder, t queue.Task) {
+	e.start()
+	e.int(t.EnqueuedAtMs)
+	e.uint(uint64(t.MaxAttempts))
+	e.uint(t.LeaseMs)
+	var flags uint64
+	if t.Delayed {
+		flags = flagDelayed
+	}
+	if t.HasHeaders {
+		e.b[0] = formatHeaders
+		if t.Extras != nil && t.Extras.Unique != nil {
+			flags |= flagHeaders
+		}
+	}
+	e.uint(flags)
+	e.extras(t.Extras)
+	e.b = append(e.b, t.Payload...)
+}
+
+// DecodeTask decodes a task. It copies the payload, because b may belong to an iterator.
+func DecodeTask(b []byte) (queue.Task, error) {
+	t, payload, err := DecodeTaskHead(b)
+	if len(payload) > 0 {
+		t.Payload = append([]byte(nil), payload...)
+	}
+	return t, err
+}
+
+// DecodeTaskHead decodes a task without its payload. It returns the payload separately, as a
+// subslice of b.
+func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
+	d := decode(b)
+	t = queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint()}
+	flags := d.UpTo(flagDelayed | flagHeaders)
+	t.Delayed, t.Extras = flags&flagDelayed != 0, d.extras()
+	if t.HasHeaders = d.Format == formatHeaders || flags&flagHeaders != 0; t.HasHeaders && d.Err == nil {
+		d.Err = queue.CheckStored(d.Rest)
+	}
+	if d.Err != nil {
+		return t, nil, d.Err
+	}
+	return t, d.Rest, nil
+}
+
+// EncodeUnique encodes the record of a unique key. The bucket and the queue are in its key:
+//
+//	format | priority | seq | expires
+func EncodeUnique(e *Encoder, k queue.UniqueRef) {
+	e.start()
+	e.b[0] = formatUnique
+	e.uint(uint64(k.Ref.Priority))
+	e.uint(k.Ref.Seq)
+	e.int(k.ExpiresAtMs)
+}
+
+// DecodeUnique decodes the record of a unique key.
+func DecodeUnique(bucket int64, queueID uint32, b []byte) (queue.UniqueRef, error) {
+	d := decode(b)
+	k := queue.UniqueRef{Ref: queue.Ref{Queue: queueID, Priority: d.priority(), Seq: d.Uint()}, Bucket: bucket, ExpiresAtMs: d.Int()}
+	return k, d.End()
+}

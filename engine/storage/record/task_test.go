@@ -1,0 +1,59 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/fields"
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// A task without headers has the bytes of format 3, and headers cost nothing but their own bytes.
+func TestOnlyTasksWithHeadersHaveTheirFormat(t *testing.T) {
+	var e Encoder
+	EncodeTask(&e, queue.Task{EnqueuedAtMs: 1, MaxAttempts: 2, LeaseMs: 3, Payload: []byte("p")})
+	require.Equal(t, []byte{3, 2, 2, 3, 0, 0, 'p'}, e.Bytes())
+	EncodeTask(&e, queue.Task{EnqueuedAtMs: 1, MaxAttempts: 2, LeaseMs: 3, HasHeaders: true, Payload: withHeaders([]byte("p"))})
+	require.Equal(t, append([]byte{5, 2, 2, 3, 0, 0}, withHeaders([]byte("p"))...), e.Bytes())
+	require.ErrorContains(t, fields.NewSince(e.Bytes(), 2, 4).Err, "record has format 5, this server reads formats 2 to 4: use the server that wrote it, or a newer one")
+}
+
+// Only the records that have a unique key or a key window are in format 7.
+func TestOnlyUniqueKeysHaveTheirFormat(t *testing.T) {
+	var e Encoder
+	for format, u := range map[byte]*queue.Unique{Format: nil, formatUnique: {Key: queue.HashKey("k"), Scope: queue.UntilFinished, Bucket: queue.Unlimited}} {
+		extras := &queue.Extras{RetentionMs: 1, Unique: u}
+		EncodeTask(&e, queue.Task{Extras: extras})
+		assert.Equal(t, format, e.Bytes()[0])
+		EncodeDue(&e, queue.Due{Extras: extras})
+		assert.Equal(t, format, e.Bytes()[0])
+		EncodeLease(&e, []queue.LeaseRef{{Extras: extras}, {}})
+		assert.Equal(t, format, e.Bytes()[0])
+	}
+	r := queue.Record{PolicyVersion: 1}
+	EncodeQueue(&e, &r)
+	assert.Equal(t, byte(Format), e.Bytes()[0])
+	r.Policy.KeyWindowMs = 1
+	EncodeQueue(&e, &r)
+	e.MarkYoung()
+	assert.Equal(t, byte(formatUnique), e.Bytes()[0])
+	require.ErrorContains(t, fields.NewSince(e.Bytes(), 2, 6).Err, "record has format 7, this server reads formats 2 to 6: use the server that wrote it, or a newer one")
+}
+
+func TestDamagedHeadersOfATaskAreRefused(t *testing.T) {
+	var e Encoder
+	EncodeTask(&e, queue.Task{HasHeaders: true, Payload: withHeaders(nil)})
+	for cut := 6; cut < len(e.Bytes()); cut++ {
+		_, _, err := DecodeTaskHead(e.Bytes()[:cut])
+		require.ErrorContains(t, err, "the headers are damaged", "%d bytes", cut)
+	}
+}
+
+func FuzzDecodeUnique(f *testing.F) {
+	fuzzSeeds(f, func(e *Encoder) {
+		EncodeUnique(e, queue.UniqueRef{Ref: queue.Ref{Queue: 3, Priority: 2, Seq: 300}, Bucket: 5})
+	})
+	fuzz(f, func(b []byte) (queue.UniqueRef, error) { return DecodeUnique(5, 3, b) }, EncodeUnique)
+}
