@@ -29,10 +29,18 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 		var holder Ref
 		var held bool
 		if key, holder, held = s.takeKey(q, n); held {
+			if n.KeyConflict != First {
+				return Enqueued{Ref: holder, Err: ErrKeyTaken}
+			}
 			return Enqueued{Ref: holder, Duplicate: true}
 		}
 	}
-	if err := q.account.Add(TaskBytes(len(n.Payload)) + key.bytes); err != nil {
+	if bytes := TaskBytes(len(n.Payload)) + key.bytes; key.replaces.Bucket != 0 {
+		err = s.replace(q, key.unique.Key, key.replaces, bytes)
+	} else {
+		err = q.account.Add(bytes)
+	}
+	if err != nil {
 		return Enqueued{Err: err}
 	}
 	dueAtMs := max(now+int64(n.DelayMs), n.NotBeforeMs)
@@ -57,7 +65,11 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	}
 	switch {
 	case key.unique != nil:
-		s.putUnique(q, key.unique.Key, UniqueRef{Ref: ref, Bucket: key.bucket, ExpiresAtMs: key.expiresAtMs})
+		u := UniqueRef{Ref: ref, Bucket: key.bucket, ExpiresAtMs: key.expiresAtMs, Bytes: uint32(len(t.Payload)), EndsAtMs: t.Extras.ExpiresAtMs}
+		if t.Delayed {
+			u.DueAtMs = dueAtMs
+		}
+		s.putUnique(q, key.unique.Key, u)
 	case n.Key != "":
 		s.putKey(q, n.Key, ref, key)
 	}
@@ -76,8 +88,8 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	return Enqueued{Ref: ref}
 }
 
-// takeKey prepares the record of a new task's key. If an earlier task holds the key, it returns that
-// task instead.
+// takeKey prepares the record of a new task's key. If an earlier task holds the key, and the new task
+// does not replace it, takeKey returns the earlier task instead.
 func (s *State) takeKey(q *Queue, n *NewTask) (k newKey, holder Ref, held bool) {
 	before, valid, used := s.findKey(q, n.Key)
 	if valid {
@@ -92,13 +104,18 @@ func (s *State) takeKey(q *Queue, n *NewTask) (k newKey, holder Ref, held bool) 
 	}
 	hash := HashKey(n.Key)
 	unique, valid, found := s.findUnique(q, hash)
+	replaces := valid && n.KeyConflict == Replace && scope != NotUnique && !unique.Started
 	switch {
-	case valid:
+	case valid && !replaces:
 		return k, unique.Ref, true
 	case scope == NotUnique:
 		return s.newKey(q, n.Key, before, used), Ref{}, false
-	case found:
+	case found && !valid:
 		s.dropExpired(q, hash, unique)
 	}
-	return s.newUnique(hash, scope, int64(orDefault(windowMs, s.cfg.KeyWindowMs))), Ref{}, false
+	k = s.newUnique(hash, scope, int64(orDefault(windowMs, s.cfg.KeyWindowMs)))
+	if replaces {
+		k.replaces = unique
+	}
+	return k, Ref{}, false
 }

@@ -88,7 +88,9 @@ func (d *dispatcher) addLease(q *Queue, w *Waiter, slot *Delivery) {
 	w.bytes += int64(slot.Bytes)
 	q.record.Counts.Leased++
 	d.queues.touch(q)
-	d.retention.started(q, &slot.LeaseRef)
+	if u := slot.Extras.unique(); u != nil && slot.Attempt == 1 {
+		d.retention.started(q, slot.Ref, u)
+	}
 }
 
 // take claims the next ready task of a queue and priority. If the time to live of a task has ended,

@@ -16,6 +16,7 @@ type newKey struct {
 	expiresAtMs int64
 	bytes       int64 // the charge; 0 if it replaces an older record
 	unique      *Unique
+	replaces    UniqueRef // the zero value if it replaces no task
 }
 
 // findKey returns the record of a key. valid reports whether the key still belongs to the record's

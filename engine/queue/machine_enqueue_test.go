@@ -73,11 +73,21 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 		return
 	}
 	key := keyOf{q.id, n.Key}
+	var replaced *modelTask
 	if ref, taken := m.holder(q, n.Key); n.Key != "" && taken {
-		if *got != (Enqueued{Ref: ref, Duplicate: true}) {
-			t.Fatalf("key %q belongs to %v, got %+v", n.Key, ref, *got)
+		u := m.uniques[key]
+		if u != nil && u.task.ref == ref && n.KeyConflict == Replace && u.replaceable(m.now) {
+			replaced = u.task
+		} else {
+			want := Enqueued{Ref: ref, Duplicate: true}
+			if n.KeyConflict != First {
+				want = Enqueued{Ref: ref, Err: ErrKeyTaken}
+			}
+			if *got != want {
+				t.Fatalf("key %q belongs to %v, got %+v, want %+v", n.Key, ref, *got, want)
+			}
+			return
 		}
-		return
 	}
 	a, bytes := m.accounts[tenant], 128+int64(len(n.Payload))
 	before, had := m.keys[key]
@@ -92,18 +102,25 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	case n.Key != "" && (!had || m.keyBucket(before.untilMs) != m.keyBucket(until)):
 		bytes += 64 + int64(len(n.Key)) // the key does not replace an older record
 	}
-	if held.tasks >= a.tasksMax || !a.has(bytes, held.bytes) {
+	if replaced != nil {
+		bytes -= replaced.charged()
+	}
+	if replaced == nil && held.tasks >= a.tasksMax || !a.has(bytes, held.bytes) {
 		var quota *QuotaError
 		if !errors.As(got.Err, &quota) || quota.Tenant != tenant {
 			t.Fatalf("got %+v with %d tasks of %d bytes held", *got, held.tasks, held.bytes)
 		}
-		if u := m.uniques[key]; unique != nil && u != nil && u.stored(m.now) {
+		if u := m.uniques[key]; unique != nil && u != nil && u.stored(m.now) && replaced == nil {
 			u.freed = true // the record of an expired key
 			held.bytes -= uniqueBytes
 		}
 		return
 	}
-	held.tasks++
+	if replaced == nil {
+		held.tasks++
+	} else {
+		m.remove(replaced)
+	}
 	held.bytes += bytes
 	want := Ref{Queue: q.id, Priority: n.Priority, Seq: max(q.nextSeq(), m.skipped.Seq)}
 	if *got != (Enqueued{Ref: want}) {
@@ -127,6 +144,9 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	}
 	if due := max(m.now+int64(n.DelayMs), n.NotBeforeMs); due > m.now {
 		task.phase, task.dueMs, task.settled = returned, due, true
+		if unique != nil {
+			unique.dueMs = due
+		}
 	}
 	q.tasks = append(q.tasks, task)
 	m.tasks = append(m.tasks, task)

@@ -13,6 +13,7 @@ type modelUnique struct {
 	untilMs int64 // of ForATime
 	bucket  int64 // of ForATime
 	freed   bool  // the task was cancelled or purged
+	dueMs   int64 // the initial due time; 0 if the task was not delayed
 }
 
 const uniqueBytes = 96
@@ -28,6 +29,11 @@ func (u *modelUnique) holds(now int64) bool {
 	case UntilFinished, NotUnique:
 	}
 	return task.waits() || task.phase == leased
+}
+
+// replaceable reports whether the task of a held key has neither started nor died.
+func (u *modelUnique) replaceable(now int64) bool {
+	return u.holds(now) && u.task.waits() && len(u.task.tokens) == 0 && !u.task.immortal
 }
 
 // stored reports whether the key has a record. A record stays until its bucket ends.
@@ -52,6 +58,9 @@ func (m *machine) uniqueOf(task *modelTask) *modelUnique {
 
 func (m *machine) drawUnique(t *rapid.T, n *NewTask) {
 	n.KeyScope = rapid.SampledFrom([]Scope{NotUnique, NotUnique, ForATime, UntilStarted, UntilFinished, UntilFinished}).Draw(t, "scope")
+	if n.KeyScope != NotUnique {
+		n.KeyConflict = rapid.SampledFrom([]Conflict{First, First, Replace, Replace, Refuse}).Draw(t, "conflict")
+	}
 	if n.KeyScope == ForATime {
 		n.KeyWindowMs = rapid.SampledFrom([]uint32{0, 1, 40, 9_000, 200_000}).Draw(t, "key window")
 	}
@@ -144,7 +153,15 @@ func (m *machine) checkUniques(t *rapid.T) {
 		}
 		n++
 		got, has := m.journal.uniques[uniqueEntry{u.bucket, k.queue, HashKey(k.key)}]
-		if want := (UniqueRef{Ref: u.task.ref, Bucket: u.bucket, ExpiresAtMs: u.untilMs}); got != want {
+		task := u.task
+		want := UniqueRef{
+			Ref: task.ref, Bucket: u.bucket, ExpiresAtMs: u.untilMs, Bytes: uint32(len(task.payload)), DueAtMs: u.dueMs, EndsAtMs: task.extras.ExpiresAtMs,
+			Started: !task.waits() || len(task.tokens) > 0 || task.immortal,
+		}
+		if task.immortal { // the redrive stored it
+			want.Bytes, want.DueAtMs, want.EndsAtMs = got.Bytes, got.DueAtMs, got.EndsAtMs
+		}
+		if got != want {
 			t.Fatalf("key %q of queue %d is stored as %+v, %v; want %+v for %+v", k.key, k.queue, got, has, want, *u.task)
 		}
 		if !slices.Contains(m.state.uniques.live, u.bucket) {

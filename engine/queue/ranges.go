@@ -26,6 +26,8 @@ func (l *Limits) Range(field string) (least, most uint64, ok bool) {
 		return 0, l.TTLMsMax, true
 	case "result_retention_ms":
 		return 0, l.RetentionMsMax, true
+	case "key_window_ms", "window_ms":
+		return 0, KeyWindowMsMax, true
 	case "multiplier_percent":
 		return multiplierMin, multiplierMax, true
 	case "jitter_percent":

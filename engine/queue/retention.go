@@ -62,7 +62,13 @@ func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
 		DueAtMs: r.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History,
 	})
 	r.journal.PutDead(ref.Ref, Dead{DiedAtMs: r.nowMs, Reason: reason})
-	r.finished(q, ref)
+	switch u := ref.Extras.unique(); {
+	case u == nil:
+	case u.Scope == UntilFinished:
+		r.freeUnique(q, ref.Ref, u)
+	default:
+		r.started(q, ref.Ref, u)
+	}
 	q.record.Counts.Dead++
 	q.counting().Died[reason]++
 	r.queues.touch(q)

@@ -92,7 +92,9 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	q := s.numbered(given.Queue)
 	q.record.Counts.Completed++
 	s.drop(&given, given.Attempt-1)
-	s.finished(q, &given)
+	if u := given.Extras.unique(); u != nil && u.Scope == UntilFinished {
+		s.freeUnique(q, given.Ref, u)
+	}
 	s.end(Ended{Ref: given.Ref, How: Completed})
 	return nil
 }

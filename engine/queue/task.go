@@ -4,8 +4,9 @@ package queue
 type NewTask struct {
 	Queue       string
 	Priority    uint8
-	HasHeaders  bool   // the payload begins with headers; see AddHeaders
-	KeyScope    Scope  // NotUnique means ForATime if the queue's policy has a window
+	HasHeaders  bool  // the payload begins with headers; see AddHeaders
+	KeyScope    Scope // NotUnique means ForATime if the queue's policy has a window
+	KeyConflict Conflict
 	Payload     []byte // the state retains it: the caller must not change it
 	DelayMs     uint64
 	NotBeforeMs int64  // not with DelayMs

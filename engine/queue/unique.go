@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// A task may hold its key for as long as it is unfinished, or for a window of its own. Such a key is
-// unique: the task stores a hash of it, so that the event that frees the key also removes the key's
-// record, in the same commit. A task with a plain idempotency key does not store its key; see
-// removed.go.
+// A task may hold its key while it is unfinished, or for a window of its own. Such a key is unique: the
+// task stores a hash of it, so that the event that frees the key also removes the key's record, in
+// the same commit. A task with a plain idempotency key does not store its key; see removed.go.
 //
 // At any time, at most one task of a queue holds a key, whether unique or plain. At most one record
 // of a unique key exists.
@@ -23,6 +22,38 @@ const (
 	UntilStarted               // until the task is leased or dies
 	UntilFinished              // until the task is completed or dies
 )
+
+// Conflict is what an enqueue gets if another task holds the key.
+type Conflict uint8
+
+// The conflicts.
+const (
+	First   Conflict = iota // the holder's ref, as a duplicate
+	Replace                 // it replaces a holder that has not started, and gets ErrKeyTaken otherwise
+	Refuse                  // ErrKeyTaken
+)
+
+// KeyWindowMsMax is the longest window of a task or a queue.
+const KeyWindowMsMax = 30 * 24 * 3600_000
+
+// MakeUnique makes the key of a new task unique. It returns an error that names a field with an
+// invalid value.
+func (t *NewTask) MakeUnique(scope Scope, windowMs uint64, conflict Conflict) *FieldError {
+	switch {
+	case t.Key == "":
+		return &FieldError{"unique", "is set without idempotency_key: set both"}
+	case scope > UntilFinished:
+		return &FieldError{"unique.scope", "is not known: use FOR_A_TIME, UNTIL_STARTED or UNTIL_FINISHED"}
+	case conflict > Refuse:
+		return &FieldError{"unique.conflict", "is not known: use FIRST, REPLACE or REFUSE"}
+	case windowMs > KeyWindowMsMax:
+		return Outside("unique.window_ms", windowMs, 0, uint64(KeyWindowMsMax))
+	case windowMs > 0 && scope != ForATime:
+		return &FieldError{"unique.window_ms", "is set with another scope than FOR_A_TIME: set one of them"}
+	}
+	t.KeyScope, t.KeyWindowMs, t.KeyConflict = scope, uint32(windowMs), conflict
+	return nil
+}
 
 // KeyHash identifies a unique key in its queue.
 type KeyHash [16]byte
@@ -49,6 +80,24 @@ type UniqueRef struct {
 	Ref         Ref
 	Bucket      int64 // part of the record's key in the store
 	ExpiresAtMs int64 // 0 if the key has no window
+	// Started is true if the task was leased or died, so that it cannot be replaced. The other fields
+	// are those of the task's records, for as long as it has not started. With them the task can be
+	// removed without reading its records, which may still be on their way to the store.
+	Started  bool
+	Bytes    uint32 // of the payload, including headers
+	DueAtMs  int64  // 0 if the task is not delayed
+	EndsAtMs int64  // the end of the time to live; 0 means that it never ends
+}
+
+// stored returns the records of the task, which has not started.
+func (k *UniqueRef) stored(key KeyHash) *Stored {
+	extras := &Extras{ExpiresAtMs: k.EndsAtMs, Unique: &Unique{Key: key, Bucket: k.Bucket}}
+	t := &Stored{Ref: k.Ref, Task: Task{Extras: extras}, Bytes: k.Bytes}
+	if k.DueAtMs != 0 {
+		t.HasProgress, t.Progress = true, Progress{DueAtMs: k.DueAtMs, ExpiresAtMs: k.EndsAtMs}
+		t.HasDue, t.Lane = true, DelayedLane(k.Ref.Priority)
+	}
+	return t
 }
 
 // uniqueBucketMs returns the width of the buckets for a window. It is base or, for a long window, a
@@ -64,12 +113,13 @@ func uniqueBucketMs(base, windowMs int64) int64 {
 
 // newUnique prepares the record of a unique key that belongs to no task.
 func (r *retention) newUnique(key KeyHash, scope Scope, windowMs int64) newKey {
-	if scope != ForATime {
-		return newKey{bucket: Unlimited, bytes: UniqueBytes, unique: &Unique{key, scope, Unlimited}}
+	k := newKey{bucket: Unlimited, bytes: UniqueBytes}
+	if scope == ForATime {
+		k.expiresAtMs = r.nowMs + windowMs
+		k.bucket = bucketAt(k.expiresAtMs, uniqueBucketMs(r.keys.widthMs, windowMs))
 	}
-	expires := r.nowMs + windowMs
-	bucket := bucketAt(expires, uniqueBucketMs(r.keys.widthMs, windowMs))
-	return newKey{bucket: bucket, expiresAtMs: expires, bytes: UniqueBytes, unique: &Unique{key, scope, bucket}}
+	k.unique = &Unique{key, scope, k.bucket}
+	return k
 }
 
 // findUnique returns the record of a unique key. valid reports whether the key still belongs to the
@@ -114,18 +164,36 @@ func (r *retention) freeUnique(q *Queue, ref Ref, u *Unique) {
 	}
 }
 
-// started frees the unique key of a task that was just leased, if that is its scope.
-func (r *retention) started(q *Queue, ref *LeaseRef) {
-	if u := ref.Extras.unique(); u != nil && u.Scope == UntilStarted && ref.Attempt == 1 {
-		r.freeUnique(q, ref.Ref, u)
+// started notes that a task with a unique key was leased or died. It frees the key, if that is its
+// scope.
+func (r *retention) started(q *Queue, ref Ref, u *Unique) {
+	k, held := r.heldUnique(q, ref, u)
+	switch {
+	case !held || k.Started:
+	case u.Scope == UntilStarted:
+		r.dropUnique(q, u.Key, k)
+	default:
+		k.Started = true
+		r.journal.PutUnique(q.record.ID, u.Key, k)
 	}
 }
 
-// finished frees the unique key of a task that was just completed or died, if that is its scope.
-func (r *retention) finished(q *Queue, ref *LeaseRef) {
-	if u := ref.Extras.unique(); u != nil && u.Scope != ForATime {
-		r.freeUnique(q, ref.Ref, u)
+// replace removes a task that has not started, and charges the tenant for the task that takes its
+// key. The new task needs only the difference to be free, and no room in the quota of tasks.
+func (s *State) replace(q *Queue, key KeyHash, k UniqueRef, bytes int64) error {
+	before := TaskBytes(int(k.Bytes)) + UniqueBytes
+	charged := max(0, bytes-before)
+	if charged > 0 {
+		if err := s.charge(q.account, charged); err != nil {
+			return err
+		}
 	}
+	s.Cancel(k.stored(key))
+	freed := s.free(q)
+	freed.tasks--
+	freed.bytes -= bytes - charged
+	s.reportFreed()
+	return nil
 }
 
 // retakeUnique gives a task its key back. It does not look for a plain key with the same text,
@@ -142,7 +210,7 @@ func (r *retention) retakeUnique(ref Ref, u *Unique) error {
 	if err := r.accounts.charge(q.account, UniqueBytes); err != nil {
 		return err
 	}
-	r.putUnique(q, u.Key, UniqueRef{Ref: ref, Bucket: u.Bucket})
+	r.putUnique(q, u.Key, UniqueRef{Ref: ref, Bucket: u.Bucket, Started: true})
 	return nil
 }
 

@@ -227,3 +227,115 @@ func TestUniqueKeysAreCharged(t *testing.T) {
 	f.Flush()
 	assert.Equal(t, empty, a.bytes)
 }
+
+func (f *fixture) enqueue1(change func(*NewTask)) Enqueued {
+	f.t.Helper()
+	n := NewTask{Queue: "q", Payload: []byte("q")}
+	change(&n)
+	out := make([]Enqueued, 1)
+	f.Enqueue(f.now, "t", []NewTask{n}, out)
+	return out[0]
+}
+
+func onConflict(c Conflict, change ...func(*NewTask)) func(*NewTask) {
+	return uniqueKey(UntilFinished, append(change, func(n *NewTask) { n.KeyConflict = c })...)
+}
+
+func TestAConflictIsRefused(t *testing.T) {
+	f := newFixture(t, Config{})
+	first := f.fill("q", 1, onConflict(Refuse))[0]
+	assert.Equal(t, Enqueued{Ref: first, Err: ErrKeyTaken}, f.enqueue1(onConflict(Refuse)))
+	assert.Equal(t, Enqueued{Ref: first, Duplicate: true}, f.enqueue1(onConflict(First)), "the second enqueue decides")
+	assert.Len(t, f.journal.tasks, 1)
+}
+
+// A task that waits for its first lease is replaced, whether it is in memory or only stored, and
+// whether it is delayed. A task that was leased is not.
+func TestAConflictReplacesATaskThatHasNotStarted(t *testing.T) {
+	options := map[string]func(*NewTask){
+		"ready":           func(*NewTask) {},
+		"delayed":         func(n *NewTask) { n.DelayMs = 1_000 },
+		"with an end":     func(n *NewTask) { n.TTLMs = 900 },
+		"delayed, an end": func(n *NewTask) { n.DelayMs, n.TTLMs = 1_000, 5_000 },
+	}
+	for name, option := range options {
+		for _, recovers := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				f := newFixture(t, Config{})
+				first := f.fill("q", 1, onConflict(Replace, option))[0]
+				if recovers {
+					f.recover(Config{})
+				}
+				urgent := f.enqueue1(onConflict(Replace, func(n *NewTask) { n.Priority, n.Payload = 7, []byte("urgent") }))
+				require.NoError(t, urgent.Err)
+				assert.False(t, urgent.Duplicate)
+				assert.NotEqual(t, first, urgent.Ref)
+				d := f.lease("q")
+				assert.Equal(t, "urgent", string(d.Payload))
+				assert.Equal(t, Enqueued{Ref: urgent.Ref, Err: ErrKeyTaken}, f.enqueue1(onConflict(Replace)), "it has started")
+				assert.Len(t, f.journal.tasks, 1)
+				assert.Empty(t, f.journal.due)
+				assert.Empty(t, f.journal.progress)
+				assert.Empty(t, f.journal.expiries)
+			})
+		}
+	}
+}
+
+// Replacing a task needs no room for a further task, only for what the new one is larger.
+func TestAReplacementIsChargedForTheDifference(t *testing.T) {
+	f, a := withQuota(t, 10)
+	sized := func(n int) func(*NewTask) {
+		return onConflict(Replace, func(t *NewTask) { t.Payload = make([]byte, n) })
+	}
+	f.fill("q", 1, sized(10))
+	a.tasksMax, a.bytesMax = 1, a.bytes+5
+	f.fill("q", 1, sized(15))
+	assert.Equal(t, a.bytesMax, a.bytes)
+	var quota *QuotaError
+	require.ErrorAs(t, f.enqueue1(sized(16)).Err, &quota)
+	f.fill("q", 1, sized(1))
+	f.fill("q", 1, sized(15))
+	assert.Equal(t, int64(1), a.tasks)
+	assert.Equal(t, a.bytesMax, a.bytes)
+	f.purge()
+}
+
+// A plain key, and the key of a dead task, have no task that can be replaced.
+func TestAnEndedOrPlainHolderIsNotReplaced(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.fill("q", 1, keyed)
+	require.ErrorIs(t, f.enqueue1(onConflict(Replace)).Err, ErrKeyTaken)
+	f.purge()
+	f.fill("q", 1, uniqueKey(ForATime, func(n *NewTask) { n.TTLMs, n.KeyWindowMs = 500_000, 600_000 }))
+	f.expire()
+	require.ErrorIs(t, f.enqueue1(onConflict(Replace)).Err, ErrKeyTaken)
+}
+
+func TestOptionsOfAUniqueKeyAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		key      string
+		scope    Scope
+		window   uint64
+		conflict Conflict
+		field    string
+		problem  string
+	}{
+		{"k", ForATime, KeyWindowMsMax, Refuse, "", ""},
+		{"k", UntilFinished, 0, Replace, "", ""},
+		{"", UntilFinished, 0, First, "unique", "is set without idempotency_key: set both"},
+		{"k", UntilFinished + 1, 0, First, "unique.scope", "is not known: use FOR_A_TIME, UNTIL_STARTED or UNTIL_FINISHED"},
+		{"k", ForATime, 0, Refuse + 1, "unique.conflict", "is not known: use FIRST, REPLACE or REFUSE"},
+		{"k", ForATime, KeyWindowMsMax + 1, First, "unique.window_ms", "must be 0 to 2592000000, not 2592000001"},
+		{"k", UntilStarted, 1, First, "unique.window_ms", "is set with another scope than FOR_A_TIME: set one of them"},
+	} {
+		n := NewTask{Key: c.key}
+		err := n.MakeUnique(c.scope, c.window, c.conflict)
+		if c.field == "" {
+			assert.Nil(t, err)
+			assert.Equal(t, NewTask{Key: "k", KeyScope: c.scope, KeyWindowMs: uint32(c.window), KeyConflict: c.conflict}, n)
+			continue
+		}
+		assert.Equal(t, &FieldError{c.field, c.problem}, err)
+	}
+}

@@ -81,6 +81,8 @@ func (l *Limits) CheckPolicy(p *Policy) *FieldError {
 		return Outside("ttl_ms", p.TTLMs, 0, l.TTLMsMax)
 	case p.RetentionMs > l.RetentionMsMax:
 		return Outside("result_retention_ms", p.RetentionMs, 0, l.RetentionMsMax)
+	case p.KeyWindowMs > KeyWindowMsMax:
+		return Outside("key_window_ms", p.KeyWindowMs, 0, uint64(KeyWindowMsMax))
 	case b.InitialMs > l.DelayMsMax:
 		return Outside("backoff.initial_ms", b.InitialMs, 0, l.DelayMsMax)
 	case b.MaxMs > l.DelayMsMax:

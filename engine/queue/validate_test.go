@@ -136,6 +136,8 @@ func TestRangesAreThoseOfTheChecks(t *testing.T) {
 		"max_attempts":        func(v uint64) *FieldError { return l.CheckPolicy(&Policy{MaxAttempts: uint32(v)}) },
 		"ttl_ms":              func(v uint64) *FieldError { return l.CheckPolicy(&Policy{TTLMs: v}) },
 		"result_retention_ms": func(v uint64) *FieldError { return l.CheckPolicy(&Policy{RetentionMs: v}) },
+		"key_window_ms":       func(v uint64) *FieldError { return l.CheckPolicy(&Policy{KeyWindowMs: v}) },
+		"window_ms":           func(v uint64) *FieldError { return (&NewTask{Key: "k"}).MakeUnique(ForATime, v, First) },
 		"initial_ms":          func(v uint64) *FieldError { return l.CheckPolicy(&Policy{Backoff: Backoff{InitialMs: v}}) },
 		"max_ms":              func(v uint64) *FieldError { return l.CheckPolicy(&Policy{Backoff: Backoff{MaxMs: v}}) },
 		"multiplier_percent": func(v uint64) *FieldError {

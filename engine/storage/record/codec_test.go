@@ -153,7 +153,10 @@ var records = []record{
 	{
 		name: "unique key",
 		draw: func(t *rapid.T, e *Encoder) any {
-			k := queue.UniqueRef{Ref: drawRef(t), Bucket: 5, ExpiresAtMs: drawMs.Draw(t, "expires")}
+			k := queue.UniqueRef{
+				Ref: drawRef(t), Bucket: 5, ExpiresAtMs: drawMs.Draw(t, "expires"), Started: rapid.Bool().Draw(t, "started"),
+				Bytes: rapid.Uint32().Draw(t, "bytes"), DueAtMs: drawMs.Draw(t, "due"), EndsAtMs: drawMs.Draw(t, "ends"),
+			}
 			k.Ref.Queue = 9
 			EncodeUnique(e, k)
 			return k

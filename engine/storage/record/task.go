@@ -115,18 +115,25 @@ func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 
 // EncodeUnique encodes the record of a unique key. The bucket and the queue are in its key:
 //
-//	format | priority | seq | expires
+//	format | priority | seq | expires | started | payload bytes | due | time to live ends
 func EncodeUnique(e *Encoder, k queue.UniqueRef) {
 	e.start()
 	e.b[0] = formatUnique
 	e.uint(uint64(k.Ref.Priority))
 	e.uint(k.Ref.Seq)
 	e.int(k.ExpiresAtMs)
+	e.bool(k.Started)
+	e.uint(uint64(k.Bytes))
+	e.int(k.DueAtMs)
+	e.int(k.EndsAtMs)
 }
 
 // DecodeUnique decodes the record of a unique key.
 func DecodeUnique(bucket int64, queueID uint32, b []byte) (queue.UniqueRef, error) {
 	d := decode(b)
-	k := queue.UniqueRef{Ref: queue.Ref{Queue: queueID, Priority: d.priority(), Seq: d.Uint()}, Bucket: bucket, ExpiresAtMs: d.Int()}
+	k := queue.UniqueRef{
+		Ref: queue.Ref{Queue: queueID, Priority: d.priority(), Seq: d.Uint()}, Bucket: bucket, ExpiresAtMs: d.Int(),
+		Started: d.Bool(), Bytes: d.Uint32(), DueAtMs: d.Int(), EndsAtMs: d.Int(),
+	}
 	return k, d.End()
 }
