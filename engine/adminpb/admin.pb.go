@@ -315,8 +315,11 @@ type QueuePolicy struct {
 	TtlMs uint64 `protobuf:"varint,5,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
 	// 0 means that results are not retained.
 	ResultRetentionMs uint64 `protobuf:"varint,6,opt,name=result_retention_ms,json=resultRetentionMs,proto3" json:"result_retention_ms,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// How long a task holds its idempotency key, unless the task sets it; at most 2,592,000,000
+	// (30 days).
+	KeyWindowMs   uint64 `protobuf:"varint,7,opt,name=key_window_ms,json=keyWindowMs,proto3" json:"key_window_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueuePolicy) Reset() {
@@ -387,6 +390,13 @@ func (x *QueuePolicy) GetTtlMs() uint64 {
 func (x *QueuePolicy) GetResultRetentionMs() uint64 {
 	if x != nil {
 		return x.ResultRetentionMs
+	}
+	return 0
+}
+
+func (x *QueuePolicy) GetKeyWindowMs() uint64 {
+	if x != nil {
+		return x.KeyWindowMs
 	}
 	return 0
 }
@@ -4399,14 +4409,15 @@ var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1aprony/admin/v1/admin.proto\x12\x0eprony.admin.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aprony/queue/v1/queue.proto\"\xfe\x01\n" +
+	"\x1aprony/admin/v1/admin.proto\x12\x0eprony.admin.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aprony/queue/v1/queue.proto\"\xa2\x02\n" +
 	"\vQueuePolicy\x127\n" +
 	"\tplacement\x18\x01 \x01(\x0e2\x19.prony.admin.v1.PlacementR\tplacement\x12!\n" +
 	"\fmax_attempts\x18\x02 \x01(\rR\vmaxAttempts\x12\x19\n" +
 	"\blease_ms\x18\x03 \x01(\x04R\aleaseMs\x121\n" +
 	"\abackoff\x18\x04 \x01(\v2\x17.prony.queue.v1.BackoffR\abackoff\x12\x15\n" +
 	"\x06ttl_ms\x18\x05 \x01(\x04R\x05ttlMs\x12.\n" +
-	"\x13result_retention_ms\x18\x06 \x01(\x04R\x11resultRetentionMs\"\xfa\x03\n" +
+	"\x13result_retention_ms\x18\x06 \x01(\x04R\x11resultRetentionMs\x12\"\n" +
+	"\rkey_window_ms\x18\a \x01(\x04R\vkeyWindowMs\"\xfa\x03\n" +
 	"\x05Queue\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x16\n" +

@@ -288,6 +288,7 @@ func TestErrorsMatchTheirCodes(t *testing.T) {
 		queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:          ErrNotFound,
 		queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN:        ErrStaleToken,
 		queuepb.ErrorCode_ERROR_CODE_CANCELLED:          ErrCancelled,
+		queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS:     ErrKeyTaken,
 		queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED: ErrOverloaded,
 		queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:        ErrUnavailable,
 		queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:    ErrUnknownOutcome,

@@ -58,7 +58,7 @@ func (e *enqueuing) tried(places []int, c *call[Task], err error) {
 		default:
 			one = unknownOutcome(errNoAnswer)
 		}
-		e.note(place, one, e.tasks[place].Key != "")
+		e.note(place, one, e.tasks[place].repeatable())
 	}
 }
 

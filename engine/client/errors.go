@@ -9,7 +9,7 @@ import (
 )
 
 // These are the errors of calls and sessions. Test for them with errors.Is. An Error matches one of
-// the first six, or both ErrCancelled and ErrStaleToken.
+// the first seven, or both ErrCancelled and ErrStaleToken.
 var (
 	// ErrInvalidArgument means that the server or the client refuses the value of a field.
 	// Error.Field names the field.
@@ -25,6 +25,8 @@ var (
 	// and when another node leads, and then returns ErrStaleToken. An error that matches
 	// ErrCancelled also matches ErrStaleToken.
 	ErrCancelled = errors.New("the task was cancelled")
+	// ErrKeyTaken means that another task of the queue holds the task's unique key.
+	ErrKeyTaken = errors.New("another task holds the key")
 	// ErrOverloaded means that the server has no room, or that a quota of the tenant is used up.
 	// Error.RetryAfter is the delay before a retry.
 	ErrOverloaded = errors.New("overloaded")
@@ -72,6 +74,8 @@ func (e *Error) Is(target error) bool {
 		return target == ErrStaleToken
 	case queuepb.ErrorCode_ERROR_CODE_CANCELLED:
 		return target == ErrCancelled || target == ErrStaleToken
+	case queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS:
+		return target == ErrKeyTaken
 	case queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED:
 		return target == ErrOverloaded
 	case queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:

@@ -26,8 +26,9 @@ const produceFramesMax = 4
 // A task may not be stored because the server stopped, did not lead or could not be reached. The
 // session then sends the task again, until the call's context ends or the time of WithRetryMax has
 // passed. If the outcome of a try is unknown, the session sends the task again only if it has a
-// Key: the server then stores the task once, within its window of keys. WithIdempotency adds keys
-// to tasks without a Key.
+// Key: the server then stores the task once, within its window of keys. It does not send a task again
+// whose Unique has a scope other than ForATime or a conflict other than ReturnFirst. WithIdempotency
+// adds keys to tasks without a Key.
 //
 // Sequential calls keep their order in an ordered queue, despite retries: a call returns only after
 // its tasks are stored. Concurrent calls may be stored in any order. So may the tasks of one batch,

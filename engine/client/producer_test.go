@@ -43,6 +43,46 @@ func TestProducerStoresTasks(t *testing.T) {
 	assert.Empty(t, task.GetHeaders())
 }
 
+// The conflict of an enqueue, and the events that free the key of a task, as a program sees them. The
+// options of one task are not those of the next task in its frame.
+func TestUniqueTasks(t *testing.T) {
+	ctx := bounded(t)
+	c, _ := realServer(t)
+	p, err := c.Producer(ctx, "")
+	require.NoError(t, err)
+	task := func(scope client.UniqueScope, conflict client.UniqueConflict) client.Task {
+		return client.Task{Queue: "q", Key: "k", Unique: &client.Unique{Scope: scope, Conflict: conflict}}
+	}
+	ids, errs, err := p.EnqueueBatch(ctx, []client.Task{
+		task(client.UntilFinished, client.ReturnFirst), task(client.UntilFinished, client.ReturnFirst),
+		{Queue: "q", Key: "other"},
+		task(client.UntilFinished, client.RefuseSecond), task(client.UntilStarted, client.ReplaceWaiting),
+		{Queue: "q", Key: "other"},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, ids[0], ids[1])
+	assert.Equal(t, ids[2], ids[5])
+	require.ErrorIs(t, errs[3], client.ErrKeyTaken)
+	assert.NotEqual(t, ids[0], ids[4])
+
+	claim, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 10})
+	require.NoError(t, err)
+	require.Len(t, claim.GetTasks(), 2)
+	for _, conflict := range []client.UniqueConflict{client.RefuseSecond, client.ReturnFirst} {
+		id, err := p.Enqueue(ctx, client.Task{Queue: "q", Key: "k", Unique: &client.Unique{Window: time.Hour, Conflict: conflict}})
+		if conflict == client.RefuseSecond {
+			require.NoError(t, err)
+			assert.NotEqual(t, ids[4], id)
+			ids[4] = id
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, ids[4], id)
+	}
+	_, err = p.Enqueue(ctx, client.Task{Queue: "q", Unique: &client.Unique{}})
+	require.ErrorIs(t, err, client.ErrInvalidArgument)
+}
+
 // Headers reach a worker in either kind of session. Those of one task are not those of the next task
 // in its frame.
 func TestHeadersReachTheWorker(t *testing.T) {

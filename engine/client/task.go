@@ -23,13 +23,69 @@ type Task struct {
 	// completion on.
 	ResultRetention time.Duration
 	// Key is an idempotency key of at most 128 bytes. If another task with the same key is enqueued
-	// in the same queue, within the server's window, it is not stored, and the call returns the id
-	// of the first task. Cancelling or purging the first task, or deleting the queue, frees the key.
+	// in the same queue, within the window of the queue or the server, it is not stored, and the call
+	// returns the id of the first task. Cancelling or purging the first task, or deleting the queue,
+	// frees the key.
 	Key string
+	// Unique, if not nil, changes how long the task holds its Key, and what a further enqueue with
+	// the Key gets.
+	Unique *Unique
 	// Headers are delivered with the task. There are at most 32, with at most 4 KiB together; keys
 	// consist of a-z, 0-9 and "-_.". Tasks can be listed by the value of the key "kind". The map
 	// must not be changed until the call has returned.
 	Headers map[string]string
+}
+
+// Unique makes the key of a task unique in its queue for a scope.
+type Unique struct {
+	Scope UniqueScope
+	// Window is how long the key is held with ForATime: at most 30 days. 0 means the window of the
+	// queue or the server.
+	Window   time.Duration
+	Conflict UniqueConflict // of this enqueue with an earlier task
+}
+
+// UniqueScope is how long a task holds its key.
+type UniqueScope int
+
+// The scopes. With all of them, cancelling or purging the task frees the key.
+const (
+	// ForATime holds the key until the window has passed since the enqueue, even if the task is done
+	// or dead before.
+	ForATime UniqueScope = iota
+	// UntilStarted holds the key until the task is leased for the first time, or is dead.
+	UntilStarted
+	// UntilFinished holds the key until the task is done or dead.
+	UntilFinished
+)
+
+// UniqueConflict is what an enqueue gets if another task holds the key.
+type UniqueConflict int
+
+// The conflicts.
+const (
+	// ReturnFirst stores nothing, and returns the id of the other task.
+	ReturnFirst UniqueConflict = iota
+	// ReplaceWaiting cancels the other task if it was enqueued with Unique, was never leased and is
+	// not dead, and stores the new task. Otherwise the enqueue fails with ErrKeyTaken.
+	ReplaceWaiting
+	// RefuseSecond makes the enqueue fail with ErrKeyTaken.
+	RefuseSecond
+)
+
+func (u *Unique) message() *queuepb.Unique {
+	if u == nil {
+		return nil
+	}
+	return &queuepb.Unique{
+		Scope: queuepb.UniqueScope(u.Scope + 1), WindowMs: uint64(u.Window.Milliseconds()), Conflict: queuepb.UniqueConflict(u.Conflict + 1),
+	}
+}
+
+// repeatable reports whether the task may be enqueued again after a try whose outcome is unknown: the
+// server then stores it once, and the second try succeeds.
+func (t *Task) repeatable() bool {
+	return t.Key != "" && (t.Unique == nil || t.Unique.Scope == ForATime && t.Unique.Conflict == ReturnFirst)
 }
 
 // Backoff determines how long a task waits after a failed attempt. A field that is 0 means the
@@ -46,7 +102,7 @@ func (t *Task) fill(m *queuepb.NewTask) {
 	m.MaxAttempts, m.LeaseMs = t.MaxAttempts, uint64(t.Lease.Milliseconds())
 	m.TtlMs, m.ResultRetentionMs = uint64(t.TTL.Milliseconds()), uint64(t.ResultRetention.Milliseconds())
 	m.IdempotencyKey, m.Headers = sendable(t.Key), sendableHeaders(t.Headers)
-	m.NotBeforeMs, m.Backoff = 0, nil
+	m.NotBeforeMs, m.Backoff, m.Unique = 0, nil, t.Unique.message()
 	if !t.NotBefore.IsZero() {
 		m.NotBeforeMs = t.NotBefore.UnixMilli()
 	}

@@ -75,7 +75,10 @@ func repeatable(method string, in any) bool {
 		return true
 	}
 	enqueue, ok := in.(*queuepb.EnqueueRequest)
-	return ok && !slices.ContainsFunc(enqueue.GetTasks(), func(t *queuepb.NewTask) bool { return t.GetIdempotencyKey() == "" })
+	return ok && !slices.ContainsFunc(enqueue.GetTasks(), func(t *queuepb.NewTask) bool {
+		u := t.GetUnique()
+		return t.GetIdempotencyKey() == "" || u.GetScope() > queuepb.UniqueScope_UNIQUE_SCOPE_FOR_A_TIME || u.GetConflict() > queuepb.UniqueConflict_UNIQUE_CONFLICT_FIRST
+	})
 }
 
 // try makes a call at one node after another, until one executes or refuses it, or the time has

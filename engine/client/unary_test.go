@@ -69,6 +69,21 @@ func TestAPlainCallThatMayHaveTakenEffectIsNotRepeated(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, c.stored[0].id, out.GetResults()[0].GetId())
 	assert.Len(t, c.stored, 2)
+	// The server may store a task twice that no longer holds its key, and refuses one that does.
+	for _, u := range []*queuepb.Unique{
+		{Scope: queuepb.UniqueScope_UNIQUE_SCOPE_UNTIL_STARTED},
+		{Scope: queuepb.UniqueScope_UNIQUE_SCOPE_UNTIL_FINISHED},
+		{Conflict: queuepb.UniqueConflict_UNIQUE_CONFLICT_REPLACE},
+		{Conflict: queuepb.UniqueConflict_UNIQUE_CONFLICT_REFUSE},
+	} {
+		c.breaks = 1
+		_, err = client.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", IdempotencyKey: "k", Unique: u}}})
+		require.Equal(t, codes.Unavailable, status.Code(err), "%v", u)
+	}
+	c.breaks = 1
+	u := &queuepb.Unique{Scope: queuepb.UniqueScope_UNIQUE_SCOPE_FOR_A_TIME, WindowMs: 9, Conflict: queuepb.UniqueConflict_UNIQUE_CONFLICT_FIRST}
+	_, err = client.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", IdempotencyKey: "k", Unique: u}}})
+	require.NoError(t, err)
 	_, err = client.API().Claim(ctx, &queuepb.ClaimRequest{})
 	require.Equal(t, codes.Unimplemented, status.Code(err), "a decision is final")
 }

@@ -30,6 +30,123 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// UniqueScope is how long a task holds its key. Cancelling or purging the task, or deleting its
+// queue, frees the key earlier.
+type UniqueScope int32
+
+const (
+	// As FOR_A_TIME.
+	UniqueScope_UNIQUE_SCOPE_UNSPECIFIED UniqueScope = 0
+	// Until window_ms after the enqueue, even if the task is done or dead before.
+	UniqueScope_UNIQUE_SCOPE_FOR_A_TIME UniqueScope = 1
+	// Until the task is leased for the first time, or is dead.
+	UniqueScope_UNIQUE_SCOPE_UNTIL_STARTED UniqueScope = 2
+	// Until the task is done or dead. A redriven task takes its key again; it is not redriven while
+	// another task holds the key.
+	UniqueScope_UNIQUE_SCOPE_UNTIL_FINISHED UniqueScope = 3
+)
+
+// Enum value maps for UniqueScope.
+var (
+	UniqueScope_name = map[int32]string{
+		0: "UNIQUE_SCOPE_UNSPECIFIED",
+		1: "UNIQUE_SCOPE_FOR_A_TIME",
+		2: "UNIQUE_SCOPE_UNTIL_STARTED",
+		3: "UNIQUE_SCOPE_UNTIL_FINISHED",
+	}
+	UniqueScope_value = map[string]int32{
+		"UNIQUE_SCOPE_UNSPECIFIED":    0,
+		"UNIQUE_SCOPE_FOR_A_TIME":     1,
+		"UNIQUE_SCOPE_UNTIL_STARTED":  2,
+		"UNIQUE_SCOPE_UNTIL_FINISHED": 3,
+	}
+)
+
+func (x UniqueScope) Enum() *UniqueScope {
+	p := new(UniqueScope)
+	*p = x
+	return p
+}
+
+func (x UniqueScope) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (UniqueScope) Descriptor() protoreflect.EnumDescriptor {
+	return file_prony_queue_v1_queue_proto_enumTypes[0].Descriptor()
+}
+
+func (UniqueScope) Type() protoreflect.EnumType {
+	return &file_prony_queue_v1_queue_proto_enumTypes[0]
+}
+
+func (x UniqueScope) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use UniqueScope.Descriptor instead.
+func (UniqueScope) EnumDescriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{0}
+}
+
+// UniqueConflict is what an enqueue gets if another task of the queue holds the key.
+type UniqueConflict int32
+
+const (
+	// As FIRST.
+	UniqueConflict_UNIQUE_CONFLICT_UNSPECIFIED UniqueConflict = 0
+	// Nothing is stored, and the answer is the id of the task that holds the key, as a duplicate.
+	UniqueConflict_UNIQUE_CONFLICT_FIRST UniqueConflict = 1
+	// If the task that holds the key was enqueued with unique, was never leased and is not dead, it is
+	// cancelled, and the new task is stored in its place, with an id of its own. Otherwise as REFUSE.
+	UniqueConflict_UNIQUE_CONFLICT_REPLACE UniqueConflict = 2
+	// The task is refused with ERROR_CODE_ALREADY_EXISTS.
+	UniqueConflict_UNIQUE_CONFLICT_REFUSE UniqueConflict = 3
+)
+
+// Enum value maps for UniqueConflict.
+var (
+	UniqueConflict_name = map[int32]string{
+		0: "UNIQUE_CONFLICT_UNSPECIFIED",
+		1: "UNIQUE_CONFLICT_FIRST",
+		2: "UNIQUE_CONFLICT_REPLACE",
+		3: "UNIQUE_CONFLICT_REFUSE",
+	}
+	UniqueConflict_value = map[string]int32{
+		"UNIQUE_CONFLICT_UNSPECIFIED": 0,
+		"UNIQUE_CONFLICT_FIRST":       1,
+		"UNIQUE_CONFLICT_REPLACE":     2,
+		"UNIQUE_CONFLICT_REFUSE":      3,
+	}
+)
+
+func (x UniqueConflict) Enum() *UniqueConflict {
+	p := new(UniqueConflict)
+	*p = x
+	return p
+}
+
+func (x UniqueConflict) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (UniqueConflict) Descriptor() protoreflect.EnumDescriptor {
+	return file_prony_queue_v1_queue_proto_enumTypes[1].Descriptor()
+}
+
+func (UniqueConflict) Type() protoreflect.EnumType {
+	return &file_prony_queue_v1_queue_proto_enumTypes[1]
+}
+
+func (x UniqueConflict) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use UniqueConflict.Descriptor instead.
+func (UniqueConflict) EnumDescriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{1}
+}
+
 type TaskState int32
 
 const (
@@ -72,11 +189,11 @@ func (x TaskState) String() string {
 }
 
 func (TaskState) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_queue_v1_queue_proto_enumTypes[0].Descriptor()
+	return file_prony_queue_v1_queue_proto_enumTypes[2].Descriptor()
 }
 
 func (TaskState) Type() protoreflect.EnumType {
-	return &file_prony_queue_v1_queue_proto_enumTypes[0]
+	return &file_prony_queue_v1_queue_proto_enumTypes[2]
 }
 
 func (x TaskState) Number() protoreflect.EnumNumber {
@@ -85,7 +202,7 @@ func (x TaskState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TaskState.Descriptor instead.
 func (TaskState) EnumDescriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{0}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{2}
 }
 
 type ErrorCode int32
@@ -112,21 +229,24 @@ const (
 	// Each shard remembers its last 4,096 such leases until its server restarts or another node leads
 	// it. A lease that it has forgotten is refused with STALE_TOKEN.
 	ErrorCode_ERROR_CODE_CANCELLED ErrorCode = 9
+	// Another task holds the unique key.
+	ErrorCode_ERROR_CODE_ALREADY_EXISTS ErrorCode = 10
 )
 
 // Enum value maps for ErrorCode.
 var (
 	ErrorCode_name = map[int32]string{
-		0: "ERROR_CODE_UNSPECIFIED",
-		1: "ERROR_CODE_INVALID_ARGUMENT",
-		2: "ERROR_CODE_NOT_FOUND",
-		3: "ERROR_CODE_STALE_TOKEN",
-		4: "ERROR_CODE_RESOURCE_EXHAUSTED",
-		5: "ERROR_CODE_UNAVAILABLE",
-		6: "ERROR_CODE_PERMISSION_DENIED",
-		7: "ERROR_CODE_NOT_LEADER",
-		8: "ERROR_CODE_UNKNOWN_OUTCOME",
-		9: "ERROR_CODE_CANCELLED",
+		0:  "ERROR_CODE_UNSPECIFIED",
+		1:  "ERROR_CODE_INVALID_ARGUMENT",
+		2:  "ERROR_CODE_NOT_FOUND",
+		3:  "ERROR_CODE_STALE_TOKEN",
+		4:  "ERROR_CODE_RESOURCE_EXHAUSTED",
+		5:  "ERROR_CODE_UNAVAILABLE",
+		6:  "ERROR_CODE_PERMISSION_DENIED",
+		7:  "ERROR_CODE_NOT_LEADER",
+		8:  "ERROR_CODE_UNKNOWN_OUTCOME",
+		9:  "ERROR_CODE_CANCELLED",
+		10: "ERROR_CODE_ALREADY_EXISTS",
 	}
 	ErrorCode_value = map[string]int32{
 		"ERROR_CODE_UNSPECIFIED":        0,
@@ -139,6 +259,7 @@ var (
 		"ERROR_CODE_NOT_LEADER":         7,
 		"ERROR_CODE_UNKNOWN_OUTCOME":    8,
 		"ERROR_CODE_CANCELLED":          9,
+		"ERROR_CODE_ALREADY_EXISTS":     10,
 	}
 )
 
@@ -153,11 +274,11 @@ func (x ErrorCode) String() string {
 }
 
 func (ErrorCode) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_queue_v1_queue_proto_enumTypes[1].Descriptor()
+	return file_prony_queue_v1_queue_proto_enumTypes[3].Descriptor()
 }
 
 func (ErrorCode) Type() protoreflect.EnumType {
-	return &file_prony_queue_v1_queue_proto_enumTypes[1]
+	return &file_prony_queue_v1_queue_proto_enumTypes[3]
 }
 
 func (x ErrorCode) Number() protoreflect.EnumNumber {
@@ -166,7 +287,7 @@ func (x ErrorCode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ErrorCode.Descriptor instead.
 func (ErrorCode) EnumDescriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{1}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{3}
 }
 
 type SettleAction int32
@@ -208,11 +329,11 @@ func (x SettleAction) String() string {
 }
 
 func (SettleAction) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_queue_v1_queue_proto_enumTypes[2].Descriptor()
+	return file_prony_queue_v1_queue_proto_enumTypes[4].Descriptor()
 }
 
 func (SettleAction) Type() protoreflect.EnumType {
-	return &file_prony_queue_v1_queue_proto_enumTypes[2]
+	return &file_prony_queue_v1_queue_proto_enumTypes[4]
 }
 
 func (x SettleAction) Number() protoreflect.EnumNumber {
@@ -221,7 +342,7 @@ func (x SettleAction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SettleAction.Descriptor instead.
 func (SettleAction) EnumDescriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{2}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{4}
 }
 
 // Backoff sets how long a task waits after a failed attempt: initial_ms after the first, multiplied
@@ -324,15 +445,19 @@ type NewTask struct {
 	// How long the server retains the task's result for AwaitResult, from its completion.
 	ResultRetentionMs uint64 `protobuf:"varint,10,opt,name=result_retention_ms,json=resultRetentionMs,proto3" json:"result_retention_ms,omitempty"`
 	// 1 to 128 bytes of UTF-8 without control characters. A second enqueue with the same key to the
-	// same queue, within the server's window, stores nothing and returns the first task's id as a
-	// duplicate, even if that task is done or dead. Cancelling or purging the task, or deleting its
-	// queue, frees the key immediately.
+	// same queue, within the window of the queue or the server, stores nothing and returns the first
+	// task's id as a duplicate, even if that task is done or dead. Cancelling or purging the task, or
+	// deleting its queue, frees the key immediately. unique changes how long the key is held, and what
+	// the second enqueue gets.
 	IdempotencyKey string `protobuf:"bytes,11,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// Texts for the worker, which the server stores with the task and returns with it. At most 32,
 	// with at most 4 KiB together. A key has 1 to 64 characters of a-z, 0-9 and "-_.". A value has at
 	// most 1 KiB of UTF-8 without control characters. The admin service can list the tasks with one
 	// value of the key "kind".
-	Headers       map[string]string `protobuf:"bytes,12,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Headers map[string]string `protobuf:"bytes,12,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// How long the task holds its idempotency_key, and what a further enqueue with the key gets. If it
+	// is not set, the key is held for the window of the queue or the server.
+	Unique        *Unique `protobuf:"bytes,13,opt,name=unique,proto3" json:"unique,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -451,6 +576,75 @@ func (x *NewTask) GetHeaders() map[string]string {
 	return nil
 }
 
+func (x *NewTask) GetUnique() *Unique {
+	if x != nil {
+		return x.Unique
+	}
+	return nil
+}
+
+// Unique makes an idempotency key unique in its queue for a scope.
+type Unique struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Scope UniqueScope            `protobuf:"varint,1,opt,name=scope,proto3,enum=prony.queue.v1.UniqueScope" json:"scope,omitempty"`
+	// With FOR_A_TIME: at most 2,592,000,000 (30 days); 0 means the window of the queue or the server.
+	WindowMs      uint64         `protobuf:"varint,2,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	Conflict      UniqueConflict `protobuf:"varint,3,opt,name=conflict,proto3,enum=prony.queue.v1.UniqueConflict" json:"conflict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unique) Reset() {
+	*x = Unique{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unique) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unique) ProtoMessage() {}
+
+func (x *Unique) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unique.ProtoReflect.Descriptor instead.
+func (*Unique) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Unique) GetScope() UniqueScope {
+	if x != nil {
+		return x.Scope
+	}
+	return UniqueScope_UNIQUE_SCOPE_UNSPECIFIED
+}
+
+func (x *Unique) GetWindowMs() uint64 {
+	if x != nil {
+		return x.WindowMs
+	}
+	return 0
+}
+
+func (x *Unique) GetConflict() UniqueConflict {
+	if x != nil {
+		return x.Conflict
+	}
+	return UniqueConflict_UNIQUE_CONFLICT_UNSPECIFIED
+}
+
 // Task is a task as the server returns it.
 type Task struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -485,7 +679,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[2]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -497,7 +691,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[2]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -510,7 +704,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{2}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Task) GetId() string {
@@ -650,7 +844,7 @@ type ItemError struct {
 
 func (x *ItemError) Reset() {
 	*x = ItemError{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[3]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -662,7 +856,7 @@ func (x *ItemError) String() string {
 func (*ItemError) ProtoMessage() {}
 
 func (x *ItemError) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[3]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -675,7 +869,7 @@ func (x *ItemError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemError.ProtoReflect.Descriptor instead.
 func (*ItemError) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{3}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ItemError) GetIndex() uint32 {
@@ -745,7 +939,7 @@ type NotLeader struct {
 
 func (x *NotLeader) Reset() {
 	*x = NotLeader{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +951,7 @@ func (x *NotLeader) String() string {
 func (*NotLeader) ProtoMessage() {}
 
 func (x *NotLeader) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +964,7 @@ func (x *NotLeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotLeader.ProtoReflect.Descriptor instead.
 func (*NotLeader) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{4}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *NotLeader) GetShard() uint32 {
@@ -811,7 +1005,7 @@ type UnknownOutcome struct {
 
 func (x *UnknownOutcome) Reset() {
 	*x = UnknownOutcome{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -823,7 +1017,7 @@ func (x *UnknownOutcome) String() string {
 func (*UnknownOutcome) ProtoMessage() {}
 
 func (x *UnknownOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -836,7 +1030,7 @@ func (x *UnknownOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnknownOutcome.ProtoReflect.Descriptor instead.
 func (*UnknownOutcome) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{5}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{6}
 }
 
 type GetRoutesRequest struct {
@@ -851,7 +1045,7 @@ type GetRoutesRequest struct {
 
 func (x *GetRoutesRequest) Reset() {
 	*x = GetRoutesRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +1057,7 @@ func (x *GetRoutesRequest) String() string {
 func (*GetRoutesRequest) ProtoMessage() {}
 
 func (x *GetRoutesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1070,7 @@ func (x *GetRoutesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRoutesRequest.ProtoReflect.Descriptor instead.
 func (*GetRoutesRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{6}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetRoutesRequest) GetVersion() uint64 {
@@ -907,7 +1101,7 @@ type GetRoutesResponse struct {
 
 func (x *GetRoutesResponse) Reset() {
 	*x = GetRoutesResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -919,7 +1113,7 @@ func (x *GetRoutesResponse) String() string {
 func (*GetRoutesResponse) ProtoMessage() {}
 
 func (x *GetRoutesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -932,7 +1126,7 @@ func (x *GetRoutesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRoutesResponse.ProtoReflect.Descriptor instead.
 func (*GetRoutesResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{7}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetRoutesResponse) GetRoutes() []*Route {
@@ -976,7 +1170,7 @@ type Route struct {
 
 func (x *Route) Reset() {
 	*x = Route{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1182,7 @@ func (x *Route) String() string {
 func (*Route) ProtoMessage() {}
 
 func (x *Route) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1195,7 @@ func (x *Route) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Route.ProtoReflect.Descriptor instead.
 func (*Route) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{8}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Route) GetShard() uint32 {
@@ -1050,7 +1244,7 @@ type EnqueueRequest struct {
 
 func (x *EnqueueRequest) Reset() {
 	*x = EnqueueRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1062,7 +1256,7 @@ func (x *EnqueueRequest) String() string {
 func (*EnqueueRequest) ProtoMessage() {}
 
 func (x *EnqueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1075,7 +1269,7 @@ func (x *EnqueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueRequest.ProtoReflect.Descriptor instead.
 func (*EnqueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{9}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EnqueueRequest) GetTenant() string {
@@ -1101,7 +1295,7 @@ type EnqueueResponse struct {
 
 func (x *EnqueueResponse) Reset() {
 	*x = EnqueueResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1307,7 @@ func (x *EnqueueResponse) String() string {
 func (*EnqueueResponse) ProtoMessage() {}
 
 func (x *EnqueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1320,7 @@ func (x *EnqueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueResponse.ProtoReflect.Descriptor instead.
 func (*EnqueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{10}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EnqueueResponse) GetResults() []*EnqueueResult {
@@ -1149,7 +1343,7 @@ type EnqueueResult struct {
 
 func (x *EnqueueResult) Reset() {
 	*x = EnqueueResult{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1355,7 @@ func (x *EnqueueResult) String() string {
 func (*EnqueueResult) ProtoMessage() {}
 
 func (x *EnqueueResult) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1368,7 @@ func (x *EnqueueResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueResult.ProtoReflect.Descriptor instead.
 func (*EnqueueResult) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{11}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EnqueueResult) GetId() string {
@@ -1227,7 +1421,7 @@ type ClaimRequest struct {
 
 func (x *ClaimRequest) Reset() {
 	*x = ClaimRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1433,7 @@ func (x *ClaimRequest) String() string {
 func (*ClaimRequest) ProtoMessage() {}
 
 func (x *ClaimRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1446,7 @@ func (x *ClaimRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimRequest.ProtoReflect.Descriptor instead.
 func (*ClaimRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{12}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ClaimRequest) GetTenant() string {
@@ -1327,7 +1521,7 @@ type ClaimResponse struct {
 
 func (x *ClaimResponse) Reset() {
 	*x = ClaimResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1533,7 @@ func (x *ClaimResponse) String() string {
 func (*ClaimResponse) ProtoMessage() {}
 
 func (x *ClaimResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1546,7 @@ func (x *ClaimResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimResponse.ProtoReflect.Descriptor instead.
 func (*ClaimResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{13}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ClaimResponse) GetTasks() []*Task {
@@ -1415,7 +1609,7 @@ type Settlement struct {
 
 func (x *Settlement) Reset() {
 	*x = Settlement{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1621,7 @@ func (x *Settlement) String() string {
 func (*Settlement) ProtoMessage() {}
 
 func (x *Settlement) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1634,7 @@ func (x *Settlement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settlement.ProtoReflect.Descriptor instead.
 func (*Settlement) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{14}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Settlement) GetId() string {
@@ -1518,7 +1712,7 @@ type Completion struct {
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1724,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1737,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{15}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Completion) GetId() string {
@@ -1577,7 +1771,7 @@ type CompleteRequest struct {
 
 func (x *CompleteRequest) Reset() {
 	*x = CompleteRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1783,7 @@ func (x *CompleteRequest) String() string {
 func (*CompleteRequest) ProtoMessage() {}
 
 func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1796,7 @@ func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteRequest.ProtoReflect.Descriptor instead.
 func (*CompleteRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{16}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CompleteRequest) GetTenant() string {
@@ -1628,7 +1822,7 @@ type CompleteResponse struct {
 
 func (x *CompleteResponse) Reset() {
 	*x = CompleteResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1640,7 +1834,7 @@ func (x *CompleteResponse) String() string {
 func (*CompleteResponse) ProtoMessage() {}
 
 func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1653,7 +1847,7 @@ func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteResponse.ProtoReflect.Descriptor instead.
 func (*CompleteResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{17}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CompleteResponse) GetResults() []*SettleResult {
@@ -1678,7 +1872,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1690,7 +1884,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1703,7 +1897,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{18}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Failure) GetId() string {
@@ -1751,7 +1945,7 @@ type FailRequest struct {
 
 func (x *FailRequest) Reset() {
 	*x = FailRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1763,7 +1957,7 @@ func (x *FailRequest) String() string {
 func (*FailRequest) ProtoMessage() {}
 
 func (x *FailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1776,7 +1970,7 @@ func (x *FailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
 func (*FailRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{19}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *FailRequest) GetTenant() string {
@@ -1802,7 +1996,7 @@ type FailResponse struct {
 
 func (x *FailResponse) Reset() {
 	*x = FailResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1814,7 +2008,7 @@ func (x *FailResponse) String() string {
 func (*FailResponse) ProtoMessage() {}
 
 func (x *FailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1827,7 +2021,7 @@ func (x *FailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
 func (*FailResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{20}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *FailResponse) GetResults() []*SettleResult {
@@ -1854,7 +2048,7 @@ type Extension struct {
 
 func (x *Extension) Reset() {
 	*x = Extension{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1866,7 +2060,7 @@ func (x *Extension) String() string {
 func (*Extension) ProtoMessage() {}
 
 func (x *Extension) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1879,7 +2073,7 @@ func (x *Extension) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Extension.ProtoReflect.Descriptor instead.
 func (*Extension) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{21}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Extension) GetId() string {
@@ -1920,7 +2114,7 @@ type ExtendRequest struct {
 
 func (x *ExtendRequest) Reset() {
 	*x = ExtendRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +2126,7 @@ func (x *ExtendRequest) String() string {
 func (*ExtendRequest) ProtoMessage() {}
 
 func (x *ExtendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,7 +2139,7 @@ func (x *ExtendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendRequest.ProtoReflect.Descriptor instead.
 func (*ExtendRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{22}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExtendRequest) GetTenant() string {
@@ -1971,7 +2165,7 @@ type ExtendResponse struct {
 
 func (x *ExtendResponse) Reset() {
 	*x = ExtendResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2177,7 @@ func (x *ExtendResponse) String() string {
 func (*ExtendResponse) ProtoMessage() {}
 
 func (x *ExtendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2190,7 @@ func (x *ExtendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendResponse.ProtoReflect.Descriptor instead.
 func (*ExtendResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{23}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExtendResponse) GetResults() []*SettleResult {
@@ -2018,7 +2212,7 @@ type Releasing struct {
 
 func (x *Releasing) Reset() {
 	*x = Releasing{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2224,7 @@ func (x *Releasing) String() string {
 func (*Releasing) ProtoMessage() {}
 
 func (x *Releasing) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2237,7 @@ func (x *Releasing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Releasing.ProtoReflect.Descriptor instead.
 func (*Releasing) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{24}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Releasing) GetId() string {
@@ -2077,7 +2271,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2283,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2296,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{25}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReleaseRequest) GetTenant() string {
@@ -2128,7 +2322,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2140,7 +2334,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2153,7 +2347,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{26}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ReleaseResponse) GetResults() []*SettleResult {
@@ -2173,7 +2367,7 @@ type SettleResult struct {
 
 func (x *SettleResult) Reset() {
 	*x = SettleResult{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2379,7 @@ func (x *SettleResult) String() string {
 func (*SettleResult) ProtoMessage() {}
 
 func (x *SettleResult) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2392,7 @@ func (x *SettleResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleResult.ProtoReflect.Descriptor instead.
 func (*SettleResult) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{27}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SettleResult) GetError() *ItemError {
@@ -2218,7 +2412,7 @@ type GetTaskRequest struct {
 
 func (x *GetTaskRequest) Reset() {
 	*x = GetTaskRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2230,7 +2424,7 @@ func (x *GetTaskRequest) String() string {
 func (*GetTaskRequest) ProtoMessage() {}
 
 func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2243,7 +2437,7 @@ func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskRequest.ProtoReflect.Descriptor instead.
 func (*GetTaskRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{28}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetTaskRequest) GetTenant() string {
@@ -2269,7 +2463,7 @@ type GetTaskResponse struct {
 
 func (x *GetTaskResponse) Reset() {
 	*x = GetTaskResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2281,7 +2475,7 @@ func (x *GetTaskResponse) String() string {
 func (*GetTaskResponse) ProtoMessage() {}
 
 func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2294,7 +2488,7 @@ func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskResponse.ProtoReflect.Descriptor instead.
 func (*GetTaskResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{29}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetTaskResponse) GetTask() *Task {
@@ -2316,7 +2510,7 @@ type AwaitResultRequest struct {
 
 func (x *AwaitResultRequest) Reset() {
 	*x = AwaitResultRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +2522,7 @@ func (x *AwaitResultRequest) String() string {
 func (*AwaitResultRequest) ProtoMessage() {}
 
 func (x *AwaitResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +2535,7 @@ func (x *AwaitResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResultRequest.ProtoReflect.Descriptor instead.
 func (*AwaitResultRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{30}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AwaitResultRequest) GetTenant() string {
@@ -2381,7 +2575,7 @@ type AwaitResultResponse struct {
 
 func (x *AwaitResultResponse) Reset() {
 	*x = AwaitResultResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2393,7 +2587,7 @@ func (x *AwaitResultResponse) String() string {
 func (*AwaitResultResponse) ProtoMessage() {}
 
 func (x *AwaitResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2406,7 +2600,7 @@ func (x *AwaitResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResultResponse.ProtoReflect.Descriptor instead.
 func (*AwaitResultResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{31}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AwaitResultResponse) GetState() TaskState {
@@ -2458,7 +2652,7 @@ type ProduceRequest struct {
 
 func (x *ProduceRequest) Reset() {
 	*x = ProduceRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2470,7 +2664,7 @@ func (x *ProduceRequest) String() string {
 func (*ProduceRequest) ProtoMessage() {}
 
 func (x *ProduceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2483,7 +2677,7 @@ func (x *ProduceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProduceRequest.ProtoReflect.Descriptor instead.
 func (*ProduceRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{32}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ProduceRequest) GetTenant() string {
@@ -2517,7 +2711,7 @@ type ProduceResponse struct {
 
 func (x *ProduceResponse) Reset() {
 	*x = ProduceResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2529,7 +2723,7 @@ func (x *ProduceResponse) String() string {
 func (*ProduceResponse) ProtoMessage() {}
 
 func (x *ProduceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2542,7 +2736,7 @@ func (x *ProduceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProduceResponse.ProtoReflect.Descriptor instead.
 func (*ProduceResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{33}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ProduceResponse) GetAnswers() []*EnqueueAnswer {
@@ -2569,7 +2763,7 @@ type EnqueueAnswer struct {
 
 func (x *EnqueueAnswer) Reset() {
 	*x = EnqueueAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2581,7 +2775,7 @@ func (x *EnqueueAnswer) String() string {
 func (*EnqueueAnswer) ProtoMessage() {}
 
 func (x *EnqueueAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2594,7 +2788,7 @@ func (x *EnqueueAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueAnswer.ProtoReflect.Descriptor instead.
 func (*EnqueueAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{34}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EnqueueAnswer) GetFrame() uint64 {
@@ -2640,7 +2834,7 @@ type WorkOpen struct {
 
 func (x *WorkOpen) Reset() {
 	*x = WorkOpen{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2652,7 +2846,7 @@ func (x *WorkOpen) String() string {
 func (*WorkOpen) ProtoMessage() {}
 
 func (x *WorkOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2665,7 +2859,7 @@ func (x *WorkOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkOpen.ProtoReflect.Descriptor instead.
 func (*WorkOpen) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{35}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WorkOpen) GetTenant() string {
@@ -2710,7 +2904,7 @@ type WorkRequest struct {
 
 func (x *WorkRequest) Reset() {
 	*x = WorkRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2722,7 +2916,7 @@ func (x *WorkRequest) String() string {
 func (*WorkRequest) ProtoMessage() {}
 
 func (x *WorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2735,7 +2929,7 @@ func (x *WorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkRequest.ProtoReflect.Descriptor instead.
 func (*WorkRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{36}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WorkRequest) GetOpen() *WorkOpen {
@@ -2785,7 +2979,7 @@ type WorkResponse struct {
 
 func (x *WorkResponse) Reset() {
 	*x = WorkResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2797,7 +2991,7 @@ func (x *WorkResponse) String() string {
 func (*WorkResponse) ProtoMessage() {}
 
 func (x *WorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2810,7 +3004,7 @@ func (x *WorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkResponse.ProtoReflect.Descriptor instead.
 func (*WorkResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{37}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *WorkResponse) GetTasks() []*Task {
@@ -2852,7 +3046,7 @@ type CancelledLease struct {
 
 func (x *CancelledLease) Reset() {
 	*x = CancelledLease{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2864,7 +3058,7 @@ func (x *CancelledLease) String() string {
 func (*CancelledLease) ProtoMessage() {}
 
 func (x *CancelledLease) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2877,7 +3071,7 @@ func (x *CancelledLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelledLease.ProtoReflect.Descriptor instead.
 func (*CancelledLease) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{38}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CancelledLease) GetId() string {
@@ -2906,7 +3100,7 @@ type SettleAnswer struct {
 
 func (x *SettleAnswer) Reset() {
 	*x = SettleAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2918,7 +3112,7 @@ func (x *SettleAnswer) String() string {
 func (*SettleAnswer) ProtoMessage() {}
 
 func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2931,7 +3125,7 @@ func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleAnswer.ProtoReflect.Descriptor instead.
 func (*SettleAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{39}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SettleAnswer) GetFrame() uint64 {
@@ -2958,7 +3152,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"initial_ms\x18\x01 \x01(\x04R\tinitialMs\x12\x15\n" +
 	"\x06max_ms\x18\x02 \x01(\x04R\x05maxMs\x12-\n" +
 	"\x12multiplier_percent\x18\x03 \x01(\rR\x11multiplierPercent\x12%\n" +
-	"\x0ejitter_percent\x18\x04 \x01(\rR\rjitterPercent\"\xf1\x03\n" +
+	"\x0ejitter_percent\x18\x04 \x01(\rR\rjitterPercent\"\xa1\x04\n" +
 	"\aNewTask\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\rR\bpriority\x12\x18\n" +
@@ -2972,10 +3166,15 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x13result_retention_ms\x18\n" +
 	" \x01(\x04R\x11resultRetentionMs\x12'\n" +
 	"\x0fidempotency_key\x18\v \x01(\tR\x0eidempotencyKey\x12>\n" +
-	"\aheaders\x18\f \x03(\v2$.prony.queue.v1.NewTask.HeadersEntryR\aheaders\x1a:\n" +
+	"\aheaders\x18\f \x03(\v2$.prony.queue.v1.NewTask.HeadersEntryR\aheaders\x12.\n" +
+	"\x06unique\x18\r \x01(\v2\x16.prony.queue.v1.UniqueR\x06unique\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcd\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x94\x01\n" +
+	"\x06Unique\x121\n" +
+	"\x05scope\x18\x01 \x01(\x0e2\x1b.prony.queue.v1.UniqueScopeR\x05scope\x12\x1b\n" +
+	"\twindow_ms\x18\x02 \x01(\x04R\bwindowMs\x12:\n" +
+	"\bconflict\x18\x03 \x01(\x0e2\x1e.prony.queue.v1.UniqueConflictR\bconflict\"\xcd\x04\n" +
 	"\x04Task\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x14\n" +
@@ -3154,14 +3353,24 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\"W\n" +
 	"\fSettleAnswer\x12\x14\n" +
 	"\x05frame\x18\x01 \x01(\x04R\x05frame\x121\n" +
-	"\x06errors\x18\x02 \x03(\v2\x19.prony.queue.v1.ItemErrorR\x06errors*\x96\x01\n" +
+	"\x06errors\x18\x02 \x03(\v2\x19.prony.queue.v1.ItemErrorR\x06errors*\x89\x01\n" +
+	"\vUniqueScope\x12\x1c\n" +
+	"\x18UNIQUE_SCOPE_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17UNIQUE_SCOPE_FOR_A_TIME\x10\x01\x12\x1e\n" +
+	"\x1aUNIQUE_SCOPE_UNTIL_STARTED\x10\x02\x12\x1f\n" +
+	"\x1bUNIQUE_SCOPE_UNTIL_FINISHED\x10\x03*\x85\x01\n" +
+	"\x0eUniqueConflict\x12\x1f\n" +
+	"\x1bUNIQUE_CONFLICT_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15UNIQUE_CONFLICT_FIRST\x10\x01\x12\x1b\n" +
+	"\x17UNIQUE_CONFLICT_REPLACE\x10\x02\x12\x1a\n" +
+	"\x16UNIQUE_CONFLICT_REFUSE\x10\x03*\x96\x01\n" +
 	"\tTaskState\x12\x1a\n" +
 	"\x16TASK_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TASK_STATE_READY\x10\x01\x12\x16\n" +
 	"\x12TASK_STATE_DELAYED\x10\x02\x12\x15\n" +
 	"\x11TASK_STATE_LEASED\x10\x03\x12\x13\n" +
 	"\x0fTASK_STATE_DONE\x10\x04\x12\x13\n" +
-	"\x0fTASK_STATE_DEAD\x10\x05*\xb4\x02\n" +
+	"\x0fTASK_STATE_DEAD\x10\x05*\xd3\x02\n" +
 	"\tErrorCode\x12\x1a\n" +
 	"\x16ERROR_CODE_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bERROR_CODE_INVALID_ARGUMENT\x10\x01\x12\x18\n" +
@@ -3172,7 +3381,9 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x1cERROR_CODE_PERMISSION_DENIED\x10\x06\x12\x19\n" +
 	"\x15ERROR_CODE_NOT_LEADER\x10\a\x12\x1e\n" +
 	"\x1aERROR_CODE_UNKNOWN_OUTCOME\x10\b\x12\x18\n" +
-	"\x14ERROR_CODE_CANCELLED\x10\t*\x96\x01\n" +
+	"\x14ERROR_CODE_CANCELLED\x10\t\x12\x1d\n" +
+	"\x19ERROR_CODE_ALREADY_EXISTS\x10\n" +
+	"*\x96\x01\n" +
 	"\fSettleAction\x12\x1d\n" +
 	"\x19SETTLE_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16SETTLE_ACTION_COMPLETE\x10\x01\x12\x16\n" +
@@ -3205,117 +3416,123 @@ func file_prony_queue_v1_queue_proto_rawDescGZIP() []byte {
 	return file_prony_queue_v1_queue_proto_rawDescData
 }
 
-var file_prony_queue_v1_queue_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_prony_queue_v1_queue_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_prony_queue_v1_queue_proto_goTypes = []any{
-	(TaskState)(0),              // 0: prony.queue.v1.TaskState
-	(ErrorCode)(0),              // 1: prony.queue.v1.ErrorCode
-	(SettleAction)(0),           // 2: prony.queue.v1.SettleAction
-	(*Backoff)(nil),             // 3: prony.queue.v1.Backoff
-	(*NewTask)(nil),             // 4: prony.queue.v1.NewTask
-	(*Task)(nil),                // 5: prony.queue.v1.Task
-	(*ItemError)(nil),           // 6: prony.queue.v1.ItemError
-	(*NotLeader)(nil),           // 7: prony.queue.v1.NotLeader
-	(*UnknownOutcome)(nil),      // 8: prony.queue.v1.UnknownOutcome
-	(*GetRoutesRequest)(nil),    // 9: prony.queue.v1.GetRoutesRequest
-	(*GetRoutesResponse)(nil),   // 10: prony.queue.v1.GetRoutesResponse
-	(*Route)(nil),               // 11: prony.queue.v1.Route
-	(*EnqueueRequest)(nil),      // 12: prony.queue.v1.EnqueueRequest
-	(*EnqueueResponse)(nil),     // 13: prony.queue.v1.EnqueueResponse
-	(*EnqueueResult)(nil),       // 14: prony.queue.v1.EnqueueResult
-	(*ClaimRequest)(nil),        // 15: prony.queue.v1.ClaimRequest
-	(*ClaimResponse)(nil),       // 16: prony.queue.v1.ClaimResponse
-	(*Settlement)(nil),          // 17: prony.queue.v1.Settlement
-	(*Completion)(nil),          // 18: prony.queue.v1.Completion
-	(*CompleteRequest)(nil),     // 19: prony.queue.v1.CompleteRequest
-	(*CompleteResponse)(nil),    // 20: prony.queue.v1.CompleteResponse
-	(*Failure)(nil),             // 21: prony.queue.v1.Failure
-	(*FailRequest)(nil),         // 22: prony.queue.v1.FailRequest
-	(*FailResponse)(nil),        // 23: prony.queue.v1.FailResponse
-	(*Extension)(nil),           // 24: prony.queue.v1.Extension
-	(*ExtendRequest)(nil),       // 25: prony.queue.v1.ExtendRequest
-	(*ExtendResponse)(nil),      // 26: prony.queue.v1.ExtendResponse
-	(*Releasing)(nil),           // 27: prony.queue.v1.Releasing
-	(*ReleaseRequest)(nil),      // 28: prony.queue.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),     // 29: prony.queue.v1.ReleaseResponse
-	(*SettleResult)(nil),        // 30: prony.queue.v1.SettleResult
-	(*GetTaskRequest)(nil),      // 31: prony.queue.v1.GetTaskRequest
-	(*GetTaskResponse)(nil),     // 32: prony.queue.v1.GetTaskResponse
-	(*AwaitResultRequest)(nil),  // 33: prony.queue.v1.AwaitResultRequest
-	(*AwaitResultResponse)(nil), // 34: prony.queue.v1.AwaitResultResponse
-	(*ProduceRequest)(nil),      // 35: prony.queue.v1.ProduceRequest
-	(*ProduceResponse)(nil),     // 36: prony.queue.v1.ProduceResponse
-	(*EnqueueAnswer)(nil),       // 37: prony.queue.v1.EnqueueAnswer
-	(*WorkOpen)(nil),            // 38: prony.queue.v1.WorkOpen
-	(*WorkRequest)(nil),         // 39: prony.queue.v1.WorkRequest
-	(*WorkResponse)(nil),        // 40: prony.queue.v1.WorkResponse
-	(*CancelledLease)(nil),      // 41: prony.queue.v1.CancelledLease
-	(*SettleAnswer)(nil),        // 42: prony.queue.v1.SettleAnswer
-	nil,                         // 43: prony.queue.v1.NewTask.HeadersEntry
-	nil,                         // 44: prony.queue.v1.Task.HeadersEntry
+	(UniqueScope)(0),            // 0: prony.queue.v1.UniqueScope
+	(UniqueConflict)(0),         // 1: prony.queue.v1.UniqueConflict
+	(TaskState)(0),              // 2: prony.queue.v1.TaskState
+	(ErrorCode)(0),              // 3: prony.queue.v1.ErrorCode
+	(SettleAction)(0),           // 4: prony.queue.v1.SettleAction
+	(*Backoff)(nil),             // 5: prony.queue.v1.Backoff
+	(*NewTask)(nil),             // 6: prony.queue.v1.NewTask
+	(*Unique)(nil),              // 7: prony.queue.v1.Unique
+	(*Task)(nil),                // 8: prony.queue.v1.Task
+	(*ItemError)(nil),           // 9: prony.queue.v1.ItemError
+	(*NotLeader)(nil),           // 10: prony.queue.v1.NotLeader
+	(*UnknownOutcome)(nil),      // 11: prony.queue.v1.UnknownOutcome
+	(*GetRoutesRequest)(nil),    // 12: prony.queue.v1.GetRoutesRequest
+	(*GetRoutesResponse)(nil),   // 13: prony.queue.v1.GetRoutesResponse
+	(*Route)(nil),               // 14: prony.queue.v1.Route
+	(*EnqueueRequest)(nil),      // 15: prony.queue.v1.EnqueueRequest
+	(*EnqueueResponse)(nil),     // 16: prony.queue.v1.EnqueueResponse
+	(*EnqueueResult)(nil),       // 17: prony.queue.v1.EnqueueResult
+	(*ClaimRequest)(nil),        // 18: prony.queue.v1.ClaimRequest
+	(*ClaimResponse)(nil),       // 19: prony.queue.v1.ClaimResponse
+	(*Settlement)(nil),          // 20: prony.queue.v1.Settlement
+	(*Completion)(nil),          // 21: prony.queue.v1.Completion
+	(*CompleteRequest)(nil),     // 22: prony.queue.v1.CompleteRequest
+	(*CompleteResponse)(nil),    // 23: prony.queue.v1.CompleteResponse
+	(*Failure)(nil),             // 24: prony.queue.v1.Failure
+	(*FailRequest)(nil),         // 25: prony.queue.v1.FailRequest
+	(*FailResponse)(nil),        // 26: prony.queue.v1.FailResponse
+	(*Extension)(nil),           // 27: prony.queue.v1.Extension
+	(*ExtendRequest)(nil),       // 28: prony.queue.v1.ExtendRequest
+	(*ExtendResponse)(nil),      // 29: prony.queue.v1.ExtendResponse
+	(*Releasing)(nil),           // 30: prony.queue.v1.Releasing
+	(*ReleaseRequest)(nil),      // 31: prony.queue.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),     // 32: prony.queue.v1.ReleaseResponse
+	(*SettleResult)(nil),        // 33: prony.queue.v1.SettleResult
+	(*GetTaskRequest)(nil),      // 34: prony.queue.v1.GetTaskRequest
+	(*GetTaskResponse)(nil),     // 35: prony.queue.v1.GetTaskResponse
+	(*AwaitResultRequest)(nil),  // 36: prony.queue.v1.AwaitResultRequest
+	(*AwaitResultResponse)(nil), // 37: prony.queue.v1.AwaitResultResponse
+	(*ProduceRequest)(nil),      // 38: prony.queue.v1.ProduceRequest
+	(*ProduceResponse)(nil),     // 39: prony.queue.v1.ProduceResponse
+	(*EnqueueAnswer)(nil),       // 40: prony.queue.v1.EnqueueAnswer
+	(*WorkOpen)(nil),            // 41: prony.queue.v1.WorkOpen
+	(*WorkRequest)(nil),         // 42: prony.queue.v1.WorkRequest
+	(*WorkResponse)(nil),        // 43: prony.queue.v1.WorkResponse
+	(*CancelledLease)(nil),      // 44: prony.queue.v1.CancelledLease
+	(*SettleAnswer)(nil),        // 45: prony.queue.v1.SettleAnswer
+	nil,                         // 46: prony.queue.v1.NewTask.HeadersEntry
+	nil,                         // 47: prony.queue.v1.Task.HeadersEntry
 }
 var file_prony_queue_v1_queue_proto_depIdxs = []int32{
-	3,  // 0: prony.queue.v1.NewTask.backoff:type_name -> prony.queue.v1.Backoff
-	43, // 1: prony.queue.v1.NewTask.headers:type_name -> prony.queue.v1.NewTask.HeadersEntry
-	0,  // 2: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
-	44, // 3: prony.queue.v1.Task.headers:type_name -> prony.queue.v1.Task.HeadersEntry
-	1,  // 4: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
-	11, // 5: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
-	4,  // 6: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
-	14, // 7: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
-	6,  // 8: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
-	18, // 9: prony.queue.v1.ClaimRequest.completions:type_name -> prony.queue.v1.Completion
-	5,  // 10: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
-	30, // 11: prony.queue.v1.ClaimResponse.results:type_name -> prony.queue.v1.SettleResult
-	6,  // 12: prony.queue.v1.ClaimResponse.claim_error:type_name -> prony.queue.v1.ItemError
-	2,  // 13: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
-	18, // 14: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
-	30, // 15: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
-	21, // 16: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
-	30, // 17: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
-	24, // 18: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
-	30, // 19: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
-	27, // 20: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
-	30, // 21: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
-	6,  // 22: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
-	5,  // 23: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
-	0,  // 24: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
-	4,  // 25: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
-	37, // 26: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
-	6,  // 27: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
-	38, // 28: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
-	17, // 29: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
-	5,  // 30: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
-	42, // 31: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
-	41, // 32: prony.queue.v1.WorkResponse.cancelled:type_name -> prony.queue.v1.CancelledLease
-	6,  // 33: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
-	12, // 34: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
-	15, // 35: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
-	19, // 36: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
-	22, // 37: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
-	25, // 38: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
-	28, // 39: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
-	31, // 40: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
-	33, // 41: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
-	9,  // 42: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
-	35, // 43: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
-	39, // 44: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
-	13, // 45: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
-	16, // 46: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
-	20, // 47: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
-	23, // 48: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
-	26, // 49: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
-	29, // 50: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
-	32, // 51: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
-	34, // 52: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
-	10, // 53: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
-	36, // 54: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
-	40, // 55: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
-	45, // [45:56] is the sub-list for method output_type
-	34, // [34:45] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	5,  // 0: prony.queue.v1.NewTask.backoff:type_name -> prony.queue.v1.Backoff
+	46, // 1: prony.queue.v1.NewTask.headers:type_name -> prony.queue.v1.NewTask.HeadersEntry
+	7,  // 2: prony.queue.v1.NewTask.unique:type_name -> prony.queue.v1.Unique
+	0,  // 3: prony.queue.v1.Unique.scope:type_name -> prony.queue.v1.UniqueScope
+	1,  // 4: prony.queue.v1.Unique.conflict:type_name -> prony.queue.v1.UniqueConflict
+	2,  // 5: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
+	47, // 6: prony.queue.v1.Task.headers:type_name -> prony.queue.v1.Task.HeadersEntry
+	3,  // 7: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
+	14, // 8: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
+	6,  // 9: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
+	17, // 10: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
+	9,  // 11: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
+	21, // 12: prony.queue.v1.ClaimRequest.completions:type_name -> prony.queue.v1.Completion
+	8,  // 13: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
+	33, // 14: prony.queue.v1.ClaimResponse.results:type_name -> prony.queue.v1.SettleResult
+	9,  // 15: prony.queue.v1.ClaimResponse.claim_error:type_name -> prony.queue.v1.ItemError
+	4,  // 16: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
+	21, // 17: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
+	33, // 18: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
+	24, // 19: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
+	33, // 20: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
+	27, // 21: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
+	33, // 22: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
+	30, // 23: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
+	33, // 24: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
+	9,  // 25: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
+	8,  // 26: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
+	2,  // 27: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
+	6,  // 28: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
+	40, // 29: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
+	9,  // 30: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
+	41, // 31: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
+	20, // 32: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
+	8,  // 33: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
+	45, // 34: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
+	44, // 35: prony.queue.v1.WorkResponse.cancelled:type_name -> prony.queue.v1.CancelledLease
+	9,  // 36: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
+	15, // 37: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
+	18, // 38: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
+	22, // 39: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
+	25, // 40: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
+	28, // 41: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
+	31, // 42: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
+	34, // 43: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
+	36, // 44: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
+	12, // 45: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
+	38, // 46: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
+	42, // 47: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
+	16, // 48: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
+	19, // 49: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
+	23, // 50: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
+	26, // 51: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
+	29, // 52: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
+	32, // 53: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
+	35, // 54: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
+	37, // 55: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
+	13, // 56: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
+	39, // 57: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
+	43, // 58: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
+	48, // [48:59] is the sub-list for method output_type
+	37, // [37:48] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_prony_queue_v1_queue_proto_init() }
@@ -3323,14 +3540,14 @@ func file_prony_queue_v1_queue_proto_init() {
 	if File_prony_queue_v1_queue_proto != nil {
 		return
 	}
-	file_prony_queue_v1_queue_proto_msgTypes[2].OneofWrappers = []any{}
+	file_prony_queue_v1_queue_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_queue_v1_queue_proto_rawDesc), len(file_prony_queue_v1_queue_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   42,
+			NumEnums:      5,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

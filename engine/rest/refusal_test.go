@@ -24,6 +24,7 @@ var itemRefusals = []struct {
 	{&queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, Message: "m"}, 404, codes.NotFound, ""},
 	{&queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, Message: "m"}, 409, codes.FailedPrecondition, ""},
 	{&queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_CANCELLED, Message: "m"}, 409, codes.FailedPrecondition, ""},
+	{&queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS, Message: "m"}, 409, codes.AlreadyExists, ""},
 	{&queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, Message: "m", RetryAfterMs: 1_500, Reason: "quota"}, 429, codes.ResourceExhausted, "2"},
 	{&queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, Message: "waiting does not help"}, 429, codes.ResourceExhausted, ""},
 	{&queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, Message: "m"}, 503, codes.Unavailable, ""},

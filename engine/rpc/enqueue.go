@@ -2,6 +2,9 @@ package rpc
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/internal/recycle"
@@ -105,11 +108,30 @@ func (s *Service) returnEnqueues(tenant string, tasks int, results []queue.Enque
 
 func (s *Service) appendEnqueueErrors(errs []*queuepb.ItemError, results []queue.Enqueued, tasks call.Part[queue.NewTask]) []*queuepb.ItemError {
 	for i := range results {
-		if results[i].Err != nil {
-			errs = append(errs, s.refuseItem(tasks.Place(i), results[i].Err))
+		if err := results[i].Err; err != nil {
+			if errors.Is(err, queue.ErrKeyTaken) {
+				err = fmt.Errorf("%w: %s", err, queue.ID{Shard: results[i].Shard, Ref: results[i].Ref})
+			}
+			errs = append(errs, s.refuseItem(tasks.Place(i), err))
 		}
 	}
 	return errs
+}
+
+// scopeOf converts the scope of a message. MakeUnique refuses an unknown one.
+func scopeOf(scope queuepb.UniqueScope) queue.Scope {
+	if scope == queuepb.UniqueScope_UNIQUE_SCOPE_UNSPECIFIED {
+		return queue.ForATime
+	}
+	return queue.Scope(min(uint32(scope), math.MaxUint8))
+}
+
+// conflictOf converts the conflict of a message. MakeUnique refuses an unknown one.
+func conflictOf(conflict queuepb.UniqueConflict) queue.Conflict {
+	if conflict == queuepb.UniqueConflict_UNIQUE_CONFLICT_UNSPECIFIED {
+		return queue.First
+	}
+	return queue.Conflict(min(uint32(conflict)-1, math.MaxUint8))
 }
 
 var spareTasks recycle.Pool[queue.NewTask]
@@ -130,6 +152,9 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Par
 			n.Backoff = call.BackoffOf(b)
 		}
 		err := call.FieldErr(s.limits.CheckTask(now, n, t.GetPriority()))
+		if u := t.GetUnique(); err == nil && u != nil {
+			err = call.FieldErr(n.MakeUnique(scopeOf(u.GetScope()), u.GetWindowMs(), conflictOf(u.GetConflict())))
+		}
 		if err == nil && len(n.Payload) > payloadMax {
 			err = s.quotas.CheckPayload(tenant, len(n.Payload))
 		}

@@ -101,6 +101,11 @@ func decodeNewTask(b []byte, m *queuepb.NewTask) (ok bool) {
 			m.IdempotencyKey, ok = text(b[next-int(v) : next : next])
 		case 12<<3 | bytesType:
 			ok = decodeHeader(b[next-int(v):next:next], &m.Headers)
+		case 13<<3 | bytesType:
+			if m.Unique == nil {
+				m.Unique = &queuepb.Unique{}
+			}
+			ok = merge.Unmarshal(b[next-int(v):next:next], m.Unique) == nil
 		default:
 			ok = false
 		}

@@ -38,5 +38,11 @@
 // the reason: ErrTimeout, ErrCancelled, ErrLeaseLost or ErrShutdown. A handler that ignores its
 // context occupies its slot until it returns.
 //
+// # Unique jobs
+//
+// Unique makes a job the only one with its key until it is started or finished, or for a time:
+//
+//	id, err := Rebuild.Enqueue(ctx, producer, Index{7}, jobs.Unique("index-7", client.Unique{Scope: client.UntilFinished}))
+//
 // Delivery is at least once: if a worker dies, or loses its lease, another one runs the job again.
 package jobs

@@ -55,8 +55,14 @@ func Priority(p int) EnqueueOption {
 func Backoff(b client.Backoff) EnqueueOption { return with(func(t *client.Task) { t.Backoff = b }) }
 
 // Key sets the idempotency key: of several jobs with the same key in one queue, the server stores
-// the first one only, within its window of keys.
+// the first one only, within the window of keys of the queue or the server.
 func Key(key string) EnqueueOption { return with(func(t *client.Task) { t.Key = key }) }
+
+// Unique sets a key that only one job of the queue holds at a time. u.Scope determines when it is free
+// again.
+func Unique(key string, u client.Unique) EnqueueOption {
+	return with(func(t *client.Task) { t.Key, t.Unique = key, &u })
+}
 
 // Header adds a header. The key must not be KindHeader.
 func Header(key, value string) EnqueueOption {

@@ -105,6 +105,10 @@ func TestOptionsSetTheFieldsOfTheTask(t *testing.T) {
 		Backoff: client.Backoff{Initial: time.Second}, Key: "k", TTL: time.Hour, Headers: map[string]string{"a": "b", "c": "d", "kind": "email.send"},
 	}, task)
 	assert.Len(t, shared, 1)
+	task, err = send.Task(Email{To: "ada"}, jobs.Unique("ada", client.Unique{Scope: client.UntilFinished, Conflict: client.RefuseSecond}))
+	require.NoError(t, err)
+	assert.Equal(t, "ada", task.Key)
+	assert.Equal(t, &client.Unique{Scope: client.UntilFinished, Conflict: client.RefuseSecond}, task.Unique)
 	_, err = jobs.Kind[func()]("f").Task(func() {})
 	require.ErrorContains(t, err, `encode the arguments of a job of kind "f"`)
 }

@@ -111,6 +111,36 @@ func TestATaskWithHeaders(t *testing.T) {
 	assert.NotContains(t, s.ok("task", strings.Fields(claimed[1])[0]), "header")
 }
 
+func TestAUniqueTask(t *testing.T) {
+	s, _ := serveInProcess(t)
+	unique := func(more ...string) []string {
+		return append([]string{"enqueue", "--queue", "q", "--key", "k", "--unique", "until-finished", "hello"}, more...)
+	}
+	id := strings.TrimSpace(s.ok(unique()...))
+	var again struct {
+		ID        string
+		Duplicate bool
+	}
+	s.json(&again, unique("--on-conflict", "first")...)
+	assert.Equal(t, id, again.ID)
+	assert.True(t, again.Duplicate)
+	s.run(unique("--on-conflict", "refuse")...).fails(exitUsage, "queued: another task holds the key: "+id)
+	r := s.run(unique("--on-conflict", "refuse", "--output", "json")...)
+	r.fails(exitUsage)
+	assert.Equal(t, "already_exists", r.failure().Code)
+	replaced := strings.TrimSpace(s.ok(unique("--on-conflict", "replace", "--priority", "3")...))
+	assert.NotEqual(t, id, replaced)
+	s.run("task", id).fails(exitUsage)
+	s.json(&again, "enqueue", "--queue", "q", "--key", "k", "--key-window", "30d", "hello")
+	assert.Equal(t, replaced, again.ID)
+	s.run("enqueue", "--queue", "q", "--key", "k", "--key-window", "31d", "hello").fails(exitUsage, "queued: --key-window: must be 0s to 30d, not 31d")
+	s.run("enqueue", "--queue", "q", "--key", "k", "--unique", "until-started", "--key-window", "1d", "hello").
+		fails(exitUsage, "queued: --key-window: is set with another scope than FOR_A_TIME")
+	s.run("enqueue", "--queue", "q", "--unique", "until-started", "hello").fails(exitUsage, "queued: --unique, --key-window and --on-conflict are options of a key: pass --key too")
+	assertRow(t, s.ok("queues", "configure", "q", "--key-window", "7d"), "key window", "7d")
+	assert.Contains(t, s.ok("queues", "show", "q", "--output", "json"), `"key_window_ms": "604800000"`)
+}
+
 // The refusals of a call with several items are reported per item, and the other items take effect.
 func TestItemsAreRefusedAlone(t *testing.T) {
 	s, _ := serveInProcess(t)

@@ -27,6 +27,10 @@ type enqueueFlags struct {
 	key, file                 string
 	headers                   map[string]string
 	lines                     bool
+
+	unique    queuepb.UniqueScope
+	keyWindow time.Duration
+	conflict  queuepb.UniqueConflict
 }
 
 // taskCommands contains the commands that enqueue, claim, settle or show tasks.
@@ -48,11 +52,15 @@ the same import, run again within the server's key window, stores nothing twice.
   date | queued enqueue --queue log --delay 10m --ttl 1d
   queued enqueue --queue reports --not-before 09:00 'daily'   # tomorrow, if it is past nine
   queued enqueue --queue mail --header kind=welcome --header trace=7f3a 'hello'
-  queued enqueue --queue import --lines --key 2030-01-31 < addresses.txt`,
+  queued enqueue --queue import --lines --key 2030-01-31 < addresses.txt
+  queued enqueue --queue reports --key tenant-7 --unique until-finished --on-conflict refuse 'rebuild'`,
 		Args: atMostOneArg("payload"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.delay != 0 && !f.notBefore.IsZero() {
 				return usageError{errors.New("--delay and --not-before are both given: pass one of them")}
+			}
+			if f.key == "" && (f.unique != 0 || f.keyWindow != 0 || f.conflict != 0) {
+				return usageError{errors.New("--unique, --key-window and --on-conflict are options of a key: pass --key too")}
 			}
 			if f.lines {
 				return f.enqueueLines(c, args)
@@ -71,6 +79,15 @@ the same import, run again within the server's key window, stores nothing twice.
 	durationFlag(flags, &f.lease, "lease", "how long a lease lasts if the claim sets none; default: the queue's value")
 	durationFlag(flags, &f.retain, "result-retention", "how long the result is retained for 'queued result'; default: the queue's value")
 	flags.StringVar(&f.key, "key", "", "idempotency key: for a second task with the same key, the id of the first one is printed and nothing is stored")
+	wordFlag(flags, &f.unique, "unique", []string{"for-a-time", "until-started", "until-finished"},
+		[]queuepb.UniqueScope{
+			queuepb.UniqueScope_UNIQUE_SCOPE_FOR_A_TIME, queuepb.UniqueScope_UNIQUE_SCOPE_UNTIL_STARTED, queuepb.UniqueScope_UNIQUE_SCOPE_UNTIL_FINISHED,
+		}, "for-a-time: the task holds its key for --key-window; until-started: until its first lease; until-finished: until it is done or dead")
+	durationFlag(flags, &f.keyWindow, "key-window", "how long the task holds its key, at most 30d; default: the queue's value")
+	wordFlag(flags, &f.conflict, "on-conflict", []string{"first", "replace", "refuse"},
+		[]queuepb.UniqueConflict{
+			queuepb.UniqueConflict_UNIQUE_CONFLICT_FIRST, queuepb.UniqueConflict_UNIQUE_CONFLICT_REPLACE, queuepb.UniqueConflict_UNIQUE_CONFLICT_REFUSE,
+		}, "if another task holds the key: first: print its id and store nothing; replace: replace it unless it has started; refuse: fail")
 	flags.Var(headersValue{&f.headers}, "header", `header of the task, as in kind=welcome; may be repeated. Workers get the headers with the task`)
 	flags.StringVar(&f.file, "file", "", "read the payload, or with --lines the lines, from this file")
 	flags.BoolVar(&f.lines, "lines", false, "each line of the input is a task")
@@ -83,6 +100,9 @@ func (f *enqueueFlags) task() *queuepb.NewTask {
 	t := &queuepb.NewTask{
 		Queue: f.queue, Priority: f.priority, DelayMs: ms(f.delay), MaxAttempts: f.maxAttempts, LeaseMs: ms(f.lease),
 		TtlMs: ms(f.ttl), ResultRetentionMs: ms(f.retain), IdempotencyKey: f.key, Headers: f.headers,
+	}
+	if f.unique != 0 || f.keyWindow != 0 || f.conflict != 0 {
+		t.Unique = &queuepb.Unique{Scope: f.unique, WindowMs: ms(f.keyWindow), Conflict: f.conflict}
 	}
 	if !f.notBefore.IsZero() {
 		t.NotBeforeMs = f.notBefore.UnixMilli()

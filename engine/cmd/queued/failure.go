@@ -130,7 +130,7 @@ func exitOf(code codes.Code) int {
 func exitOfItem(code queuepb.ErrorCode) int {
 	switch code {
 	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN,
-		queuepb.ErrorCode_ERROR_CODE_CANCELLED, queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED:
+		queuepb.ErrorCode_ERROR_CODE_CANCELLED, queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS, queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED:
 		return exitUsage
 	case queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:
 		return exitUnreachable

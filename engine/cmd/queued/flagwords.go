@@ -57,6 +57,9 @@ var fieldFlags = map[string]string{
 	"idempotency_key":            "key",
 	"max_tasks":                  "max",
 	"headers":                    "header",
+	"unique.scope":               "unique",
+	"unique.window_ms":           "key-window",
+	"unique.conflict":            "on-conflict",
 }
 
 // These expressions match numbers in a server's refusals.
@@ -107,7 +110,7 @@ func withUnits(name, field, problem string) string {
 		problem = strings.ReplaceAll(problem, "backoff.max_ms, ", "--backoff-max, ")
 		fallthrough
 	case name == "delay" || name == "lease" || name == "ttl" || name == "result-retention" || name == "wait" || name == "grace" ||
-		name == "expires-in" || name == "backoff-max":
+		name == "expires-in" || name == "backoff-max" || name == "key-window":
 		return anyNumber.ReplaceAllStringFunc(problem, durationOf)
 	}
 	return problem

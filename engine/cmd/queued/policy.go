@@ -21,6 +21,7 @@ type policyFlags struct {
 	placement                                      adminpb.Placement
 	maxAttempts                                    uint32
 	lease, ttl, retain, backoffInitial, backoffMax time.Duration
+	keyWindow                                      time.Duration
 	multiplier, jitter                             uint32
 	reset                                          bool
 }
@@ -37,6 +38,7 @@ func (f *policyFlags) define(flags *pflag.FlagSet) {
 	flags.Var(percentValue{&f.jitter, 1}, "backoff-jitter", "largest random reduction of the wait, in percent, 1 to 100")
 	durationFlag(flags, &f.ttl, "ttl", "time to live of a task; 0s: unlimited")
 	durationFlag(flags, &f.retain, "result-retention", "how long results are retained; 0s: not at all")
+	durationFlag(flags, &f.keyWindow, "key-window", "how long a task holds its idempotency key, at most 30d")
 	flags.BoolVar(&f.reset, "reset", false, "reset everything else to the server's defaults")
 }
 
@@ -58,6 +60,7 @@ func (f *policyFlags) apply(flags *pflag.FlagSet, p *adminpb.QueuePolicy) {
 	set("backoff-jitter", func() { p.Backoff.JitterPercent = f.jitter })
 	set("ttl", func() { p.TtlMs = ms(f.ttl) })
 	set("result-retention", func() { p.ResultRetentionMs = ms(f.retain) })
+	set("key-window", func() { p.KeyWindowMs = ms(f.keyWindow) })
 }
 
 func (a queueCommands) configure() *cobra.Command {

@@ -135,6 +135,7 @@ func queueRows(t *table, q *adminpb.Queue) {
 		ofServer(uint64(b.GetJitterPercent()), fmt.Sprintf("%d%%", b.GetJitterPercent()))))
 	t.row("time to live", none(p.GetTtlMs()))
 	t.row("results kept", none(p.GetResultRetentionMs()))
+	t.row("key window", ofServer(p.GetKeyWindowMs(), spell(p.GetKeyWindowMs())))
 }
 
 // ofServer returns text, or "server's" if value is 0, which means the server's default.

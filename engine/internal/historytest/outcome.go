@@ -55,7 +55,7 @@ func ofItem(code queuepb.ErrorCode) Outcome {
 	switch code {
 	case queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, queuepb.ErrorCode_ERROR_CODE_CANCELLED:
 		return Stale
-	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
+	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
 		queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:
 		return Refused
 	case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED:

@@ -238,6 +238,7 @@ var itemRefusals = map[queuepb.ErrorCode]string{
 	queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:          "not_found",
 	queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN:        "stale_token",
 	queuepb.ErrorCode_ERROR_CODE_CANCELLED:          "cancelled",
+	queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS:     "already_exists",
 	queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED: "resource_exhausted",
 	queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:        "unavailable",
 	queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED:  "permission_denied",

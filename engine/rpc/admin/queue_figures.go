@@ -58,7 +58,7 @@ func eventsOf(m *adminpb.QueueEvents) queue.Events {
 func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
 	m := &adminpb.QueuePolicy{
 		Placement: adminpb.Placement_PLACEMENT_SPREAD, MaxAttempts: p.MaxAttempts, LeaseMs: p.LeaseMs,
-		TtlMs: p.TTLMs, ResultRetentionMs: p.RetentionMs,
+		TtlMs: p.TTLMs, ResultRetentionMs: p.RetentionMs, KeyWindowMs: p.KeyWindowMs,
 	}
 	if p.Placement == queue.Ordered {
 		m.Placement = adminpb.Placement_PLACEMENT_ORDERED
@@ -75,7 +75,7 @@ func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
 func policyOf(m *adminpb.QueuePolicy) queue.Policy {
 	p := queue.Policy{
 		MaxAttempts: m.GetMaxAttempts(), LeaseMs: m.GetLeaseMs(), Backoff: call.BackoffOf(m.GetBackoff()),
-		TTLMs: m.GetTtlMs(), RetentionMs: m.GetResultRetentionMs(), Placement: queue.Spread,
+		TTLMs: m.GetTtlMs(), RetentionMs: m.GetResultRetentionMs(), KeyWindowMs: m.GetKeyWindowMs(), Placement: queue.Spread,
 	}
 	if m.GetPlacement() == adminpb.Placement_PLACEMENT_ORDERED {
 		p.Placement = queue.Ordered

@@ -32,6 +32,7 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 		{shard.ErrNotFound, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{queue.ErrStaleToken, codes.FailedPrecondition, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN},
 		{queue.ErrCancelled, codes.FailedPrecondition, queuepb.ErrorCode_ERROR_CODE_CANCELLED},
+		{queue.ErrKeyTaken, codes.AlreadyExists, queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS},
 		{shard.ErrNotDead, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{shard.ErrNoQueue, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{&queue.QuotaError{Tenant: "t", Quota: "q"}, codes.ResourceExhausted, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED},
