@@ -8,12 +8,12 @@
 // month and day of the week, and applies to the wall clock of a time zone. Where the zone's clock
 // is set forward or back, two rules apply:
 //
-//   - An expression that restricts the hour, such as "30 2 * * *", is due once for each matching time
-//     of the wall clock. A time that the clock skips is due when the clock has just been set
-//     forward. A time that the clock repeats is due at its first occurrence.
-//   - An expression that matches every hour, such as "*/15 * * * *", is due whenever the wall clock
-//     matches. It is not due at times that the clock skips, and is due at both occurrences of times
-//     that the clock repeats. Its due times therefore keep their distance.
+//   - An expression that restricts the hour, such as "30 2 * * *", has one due time for each matching
+//     time of the wall clock. If the clock skips the time, the due time is the end of the gap. If
+//     the clock repeats the time, the due time is the first occurrence.
+//   - An expression that matches every hour, such as "*/15 * * * *", has a due time at each moment
+//     when the wall clock matches: none for a skipped time, two for a repeated time. The intervals
+//     between its due times therefore do not change.
 //
 // For example, in Europe/Berlin "30 2 * * *" is due at 03:00 (summer time) on the night when the
 // clock skips the hour from 02:00 to 03:00, and at the first 02:30 (summer time) on the night when
@@ -159,8 +159,7 @@ func (s *Schedule) StartMs(name string, dueMs int64) int64 {
 	return dueMs + int64((sum^sum>>32)%uint64(bound))
 }
 
-// nextOnWall returns the next due time of an expression that is due once for each time of the wall
-// clock.
+// nextOnWall returns the next due time of an expression that restricts the hour.
 func (s *Schedule) nextOnWall(after time.Time) time.Time {
 	for wall := wallClock(after); ; {
 		if wall = s.match(wall); wall.IsZero() {
@@ -173,8 +172,8 @@ func (s *Schedule) nextOnWall(after time.Time) time.Time {
 	}
 }
 
-// nextElapsed returns the next due time of an expression that is due whenever the wall clock
-// matches. It looks for a match in each period between two changes of the zone's offset.
+// nextElapsed returns the next due time of an expression that matches every hour. It looks for a
+// match in each period between two changes of the zone's offset.
 func (s *Schedule) nextElapsed(after time.Time) time.Time {
 	for from, wall := after, wallClock(after); ; {
 		match := s.match(wall)
@@ -190,15 +189,15 @@ func (s *Schedule) nextElapsed(after time.Time) time.Time {
 	}
 }
 
-// wallClock returns the time in UTC at which a clock in UTC shows what a clock in the zone of t
-// shows at t, without fractions of a second.
+// wallClock returns the reading of the wall clock in the zone of t, as a time in UTC and without
+// fractions of a second.
 func wallClock(t time.Time) time.Time {
 	_, offset := t.Zone()
 	return time.Unix(t.Unix()+int64(offset), 0).UTC()
 }
 
-// firstAt returns the first moment at which the clock of the zone shows a time, or the moment when
-// the clock skips that time.
+// firstAt returns the moment when the wall clock first reads wall. If the clock skips that reading,
+// firstAt returns the end of the gap.
 func (s *Schedule) firstAt(wall time.Time) time.Time {
 	// For a time that is skipped or repeated, Date may use the offset before or after the change.
 	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, s.zone)
