@@ -165,6 +165,7 @@ func Table(c *Config) []*Setting {
 		{Path: "limits.result_retention_max", Group: groupLimits, value: durationMs(&n.Limits.RetentionMsMax, time.Millisecond, longest), Usage: "longest retention of results that a call may request"},
 		{Path: "limits.queues_max", Group: groupLimits, value: number(&n.Queue.Queues, 1, queuesMax), Usage: "maximum of queues per shard; the default is less if the memory bound is small"},
 		{Path: "limits.tenant_queues_max", Group: groupLimits, value: number(&n.Queue.QueuesPerTenant, 1, queuesMax), Usage: "maximum of queues of one tenant per shard"},
+		{Path: "limits.tenant_recurring_max", Group: groupLimits, value: number(&n.Queue.RecurringPerTenant, 1, queuesMax), Usage: "maximum of recurring tasks of one tenant per shard"},
 		{Path: "limits.lane_window_max", Group: groupLimits, value: number(&n.Queue.WindowTasks, 1, windowsMax), Usage: "maximum of tasks of one queue and priority that each shard keeps in memory"},
 		{Path: "limits.windows_max", Group: groupLimits, value: number(&n.Queue.WindowsTasks, 1, windowsMax), Usage: "maximum of tasks that all shards together keep in memory; the default is less if the memory bound is small"},
 		{Path: "limits.cache_max", Group: groupLimits, value: size(&n.Queue.CacheBytesMax, 1, cacheBytesMax), Usage: "maximum of payload bytes that all shards together keep in memory; the default is less if the memory bound is small"},

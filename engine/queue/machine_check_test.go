@@ -51,6 +51,7 @@ func (m *machine) check(t *rapid.T) {
 	m.checkLeases(t)
 	m.checkBuckets(t)
 	m.checkQueues(t)
+	m.checkRecurring(t)
 	m.checkAccounts(t)
 	m.checkEnded(t)
 	if got := m.state.CancelledLeases(); !slices.Equal(got, m.reported) {
