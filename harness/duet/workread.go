@@ -30,7 +30,7 @@ type workReading struct {
 }
 
 // workReadings are the readings of one side. Nothing happens between first and idle except a
-// reading. The servers are idle for workIdle between idle and before, and do the work between
+// reading. The servers are idle between idle and before, and do the work between
 // before and after.
 type workReadings struct{ first, idle, before, after workReading }
 
