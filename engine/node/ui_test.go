@@ -3,12 +3,15 @@ package node
 import (
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 func TestThePageForOperatorsIsOnTheAdminListener(t *testing.T) {
@@ -46,14 +49,14 @@ func TestThePageForOperatorsIsOnTheAdminListener(t *testing.T) {
 
 // A listener beyond loopback accepts every Host of calls with a token. The page has cookies instead.
 func TestThePageForOperatorsKnowsItsHosts(t *testing.T) {
-	beyond := listenerAt{at: &net.TCPAddr{IP: net.IPv6unspecified, Port: 7071}}
-	check := func(c Config, host string) error {
-		in, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/ui/", nil)
-		require.NoError(t, err)
-		return (&Node{}).hostsOf(c, beyond).known().check(in)
+	n := &Node{auth: call.NoAuth(), adminAt: listenerAt{at: &net.TCPAddr{IP: net.IPv6unspecified, Port: 7071}}}
+	status := func(c Config, host string) int {
+		w := httptest.NewRecorder()
+		n.newUI(fakeAdmin{}, c).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/ui/login", nil))
+		return w.Code
 	}
-	require.Error(t, check(Config{Auth: true}, "queue.example"))
-	require.NoError(t, check(Config{Auth: true}, "192.0.2.1:7071"))
-	require.NoError(t, check(Config{Auth: true, AllowedHosts: []string{"queue.example"}}, "queue.example:7071"))
-	require.NoError(t, check(Config{Auth: true, AllowedHosts: []string{"*"}}, "queue.example"))
+	assert.Equal(t, http.StatusForbidden, status(Config{Auth: true}, "queue.example"))
+	assert.Equal(t, http.StatusOK, status(Config{Auth: true}, "192.0.2.1:7071"))
+	assert.Equal(t, http.StatusOK, status(Config{Auth: true, AllowedHosts: []string{"queue.example"}}, "queue.example:7071"))
+	assert.Equal(t, http.StatusOK, status(Config{Auth: true, AllowedHosts: []string{"*"}}, "queue.example"))
 }

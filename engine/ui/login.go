@@ -119,10 +119,10 @@ func (h *handler) renderLogin(w http.ResponseWriter, code int, v loginView) {
 // nextOf returns the path of this handler to show after signing in, or Root.
 func nextOf(text string) string {
 	at, err := url.Parse(text)
-	if err != nil || at.Scheme != "" || at.Host != "" || !strings.HasPrefix(at.Path, Root) || strings.HasPrefix(at.Path, loginPath) {
+	if err != nil || !strings.HasPrefix(at.Path, Root) || strings.HasPrefix(at.Path, loginPath) {
 		return Root
 	}
-	return at.RequestURI()
+	return at.RequestURI() // without a host
 }
 
 func (h *handler) login(w http.ResponseWriter, in *http.Request) {

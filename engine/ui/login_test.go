@@ -155,5 +155,6 @@ func TestWithoutTokensTheUserSignsInWithoutOne(t *testing.T) {
 	assert.NotContains(t, s.get(loginPath), `name="token"`)
 	redirected(t, s.send(http.MethodPost, loginPath, url.Values{"changes": {"yes"}}), Root)
 	assert.Contains(t, s.get(Root), "all tenants, changes allowed")
-	assert.Empty(t, s.admin.secret)
+	assert.Equal(t, http.StatusOK, s.send(http.MethodGet, Root, nil, "Authorization: Bearer x").Code)
+	assert.Empty(t, s.admin.secret, "calls at other nodes have no header of the browser")
 }
