@@ -63,7 +63,8 @@ func filled(t *testing.T) *site {
 	s.admin.queues = []*adminpb.Queue{
 		{
 			Tenant: "acme", Queue: "mail", Paused: true, Ready: 1_234, Delayed: 2, Leased: 3, Dead: 4, OldestReadyAgeMs: 93_784_000, EnqueuedPerS: 12.4, CompletedPerS: 0.25,
-			Bytes: 5 << 20, Enqueued: 10_000, Completed: 8_757, Policy: &adminpb.QueuePolicy{Placement: adminpb.Placement_PLACEMENT_ORDERED, MaxAttempts: 7, LeaseMs: 90_000},
+			Events: &adminpb.QueueEvents{FailedAttempts: 30, ExpiredLeases: 12, Retries: 38, DeadAttempts: 3, DeadPermanent: 1},
+			Bytes:  5 << 20, Enqueued: 10_000, Completed: 8_757, Policy: &adminpb.QueuePolicy{Placement: adminpb.Placement_PLACEMENT_ORDERED, MaxAttempts: 7, LeaseMs: 90_000},
 		},
 		{Tenant: "acme", Queue: "reports"},
 	}

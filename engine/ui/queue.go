@@ -12,12 +12,12 @@ import (
 type queueView struct {
 	*adminpb.Queue
 
-	Depth, Rates chart
-	States       []stateTab
-	State, Kind  string // the filter of the tasks
-	First        bool
-	Tasks        []*queuepb.Task
-	Next         string
+	Depth, Rates, Failing chart
+	States                []stateTab
+	State, Kind           string // the filter of the tasks
+	First                 bool
+	Tasks                 []*queuepb.Task
+	Next                  string
 }
 
 // stateTab is the link to the tasks in one state.
@@ -58,6 +58,7 @@ func (h *handler) queue(r *request) (view, error) {
 	seen := h.samples.add(v.Queue)
 	v.Depth = newChart("tasks that are ready, delayed or leased", 320, 80, depths(seen))
 	v.Rates = newChart("tasks per second", 320, 80, rates(seen))
+	v.Failing = newChart("failed attempts and expired leases per second", 320, 80, failing(seen))
 	return view{"Queue " + name, "queue", v}, nil
 }
 

@@ -14,7 +14,8 @@ type queuesView struct {
 type queueRow struct {
 	*adminpb.Queue
 
-	Trend chart
+	Failures uint64
+	Trend    chart
 }
 
 func (h *handler) queues(r *request) (view, error) {
@@ -26,7 +27,7 @@ func (h *handler) queues(r *request) (view, error) {
 	}
 	v.Next = out.GetNextPageToken()
 	for _, queue := range out.GetQueues() {
-		v.Rows = append(v.Rows, queueRow{queue, newChart("tasks", 96, 22, depths(h.samples.add(queue)))})
+		v.Rows = append(v.Rows, queueRow{queue, failuresOf(queue), newChart("tasks", 96, 22, depths(h.samples.add(queue)))})
 	}
 	return view{"Queues", "queues", v}, nil
 }

@@ -73,3 +73,24 @@ func TestSamplesAreLimited(t *testing.T) {
 	now = now.Add(2 * sampleMax)
 	assert.Len(t, s.add(q), 1)
 }
+
+func TestFailuresAreCharted(t *testing.T) {
+	s := filled(t)
+	s.signIn(access.AllTenants, access.AllScopes, "")
+	const queue = Root + "queue?tenant=acme&queue=mail"
+	assert.Contains(t, s.get(queue), "30 failed attempts, 12 expired leases")
+	events := s.admin.queues[0].GetEvents()
+	for _, more := range []uint64{10, 30} {
+		s.now = s.now.Add(10 * time.Second)
+		events.FailedAttempts += more
+		s.get(Root)
+	}
+	text := s.get(queue)
+	assert.Contains(t, text, "per second, at most 3<")
+	assert.Contains(t, text, `class="failing" points="0.0,53.0 320.0,1.0`)
+	assert.Contains(t, s.get(Root), `<td class="n">82</td>`)
+
+	at := time.UnixMilli(0)
+	line := failing([]sample{{at: at, failures: 50}, {at: at.Add(time.Second), failures: 5}, {at: at.Add(2 * time.Second), failures: 6}})[0]
+	assert.Equal(t, []point{{at.Add(time.Second), 0}, {at.Add(2 * time.Second), 1}}, line.points, "the counter began again at 0")
+}

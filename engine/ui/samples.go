@@ -20,6 +20,7 @@ type sample struct {
 	at             time.Time
 	depth          float64 // tasks that are ready, delayed or leased
 	enters, leaves float64 // per second
+	failures       uint64  // since a time that may change: see adminpb.QueueEvents
 }
 
 // samples contains recent figures of the queues that pages show. Only showing a queue takes a
@@ -48,7 +49,7 @@ func (s *samples) add(q *adminpb.Queue) []sample {
 	}
 	latest := sample{
 		at: now, depth: float64(q.GetReady() + q.GetDelayed() + q.GetLeased()),
-		enters: q.GetEnqueuedPerS(), leaves: q.GetCompletedPerS(),
+		enters: q.GetEnqueuedPerS(), leaves: q.GetCompletedPerS(), failures: failuresOf(q),
 	}
 	if n := len(all); n > 0 && now.Sub(all[n-1].at) < sampleEvery {
 		return append(append([]sample(nil), all...), latest)
@@ -89,4 +90,24 @@ func of(all []sample, value func(sample) float64) []point {
 		points[i] = point{s.at, value(s)}
 	}
 	return points
+}
+
+// failuresOf returns the number of attempts of a queue that did not complete their task.
+func failuresOf(q *adminpb.Queue) uint64 {
+	return q.GetEvents().GetFailedAttempts() + q.GetEvents().GetExpiredLeases()
+}
+
+// failing returns the failures per second between each two samples. A counter that started again is
+// no failure.
+func failing(all []sample) []line {
+	var points []point
+	for i := 1; i < len(all); i++ {
+		more, less := all[i], all[i-1]
+		passed := more.at.Sub(less.at).Seconds()
+		if passed <= 0 {
+			continue
+		}
+		points = append(points, point{more.at, float64(max(more.failures, less.failures)-less.failures) / passed})
+	}
+	return []line{{"failing", points}}
 }
