@@ -772,7 +772,9 @@ type ListQueuesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means the token's tenant, or all tenants with a token for all tenants.
 	Tenant string `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
-	// Only queues whose names begin with this prefix.
+	// Only queues whose names begin with this prefix. With a prefix and without a tenant, the server
+	// visits a bounded number of other queues for a page, so a page may contain few queues, or none,
+	// and still have a next page.
 	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// 1 to 1,000; 0 means 100.
 	PageSize      uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

@@ -97,6 +97,7 @@ func Table(c *Config) []*Setting {
 		{Path: "listen", Group: groupListen, value: list(&n.Listen), Usage: "addresses for gRPC clients: host:port or unix:/path; separate several with commas, or repeat the flag"},
 		{Path: "http", Group: groupListen, value: text(&n.HTTP), Usage: `address for REST clients: host:port; "" disables it`},
 		{Path: "admin", Group: groupListen, value: text(&n.Admin), Usage: `address of the admin service, probes, metrics and profiles: host:port; "" disables it`},
+		{Path: "ui", Group: groupListen, value: boolean(&n.UI), Usage: "serve the web page for operators at /ui/ of the admin listener"},
 		{Path: "allowed_hosts", Group: groupListen, value: optional(list(&n.AllowedHosts), func() { n.AllowedHosts = nil }), Usage: "additional host names, such as a proxy's, that REST and admin requests may use and whose pages may send requests; separate several with commas, or repeat the flag; * allows every name"},
 		{Path: "insecure", Group: groupListen, value: boolean(&n.Insecure), Usage: "allow listening beyond loopback without TLS or authentication"},
 		{Path: "busy_poll", Group: groupListen, value: boolean(&n.BusyPoll), Usage: "poll gRPC connections without TLS briefly before sleeping, if GOMAXPROCS is 1 on several CPUs: this shortens latencies and costs idle CPU time"},

@@ -59,7 +59,7 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	}
 	s.queues = queues{
 		env: &s.env, accounts: &s.accounts,
-		byName: map[queueName]*Queue{}, byID: map[uint32]*Queue{}, absent: map[queueName]*Queue{}, perTenant: map[string]int{},
+		byName: map[queueName]*Queue{}, byID: map[uint32]*Queue{}, names: newNames(), absent: map[queueName]*Queue{}, perTenant: map[string]int{},
 		nextID: max(from.Meta.NextQueue, from.Reserved.Queue), seqMin: from.Reserved.Seq,
 	}
 	s.lanes = lanes{env: &s.env, queues: &s.queues, watches: &s.watches}
