@@ -105,17 +105,18 @@ func TestMissedDueTimesFollowThePolicy(t *testing.T) {
 			assert.Equal(t, c.want, f.dues(), "%s, after a further restart", c.name)
 		}
 	}
-	f := newFixture(t, Config{})
-	f.Tick(f.now)
-	f.set(every(30_000, func(s *RecurringSpec) { s.Missed = MissedSkip }))
-	f.journal.recurring[recurringEntry{0, "r"}] = func() Recurring {
-		r := f.journal.recurring[recurringEntry{0, "r"}]
-		r.Spec.Schedule = schedule.Spec{Cron: "0 0 1 1 *"}
-		return r
-	}()
-	f.restart(365*24*3600_000 + 60_000)
-	assert.Empty(t, f.dues(), "a minute late")
-	assert.Equal(t, uint64(1), f.progress().Missed)
+}
+
+func TestALateRunIsSkippedAfterAMinute(t *testing.T) {
+	const due = 365 * 24 * 3600_000
+	for lateMs, want := range map[int64][]int64{59_999: {due}, 60_000: nil} {
+		f := newFixture(t, Config{})
+		f.Tick(f.now)
+		f.set(RecurringSpec{Schedule: schedule.Spec{Cron: "0 0 1 1 *"}, Missed: MissedSkip})
+		f.restart(due + lateMs - f.now)
+		assert.Equal(t, want, f.dues(), "%d ms late", lateMs)
+		assert.Equal(t, uint64(1), f.progress().Missed+f.progress().Runs)
+	}
 }
 
 // The runs of one commit are limited, and no due time is lost or repeated if the state restarts
