@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
@@ -26,7 +27,7 @@ func (a *Service) ListRecurring(ctx context.Context, in *adminpb.ListRecurringRe
 		out := &adminpb.ListRecurringResponse{Recurring: all}
 		if more {
 			last := all[len(all)-1]
-			out.NextPageToken = pageToken(list, queuePlace(last.GetQueue(), last.GetName()))
+			out.NextPageToken = pageToken(list, []byte(last.GetQueue()+"\x00"+last.GetName())) // names do not contain the separator
 		}
 		return out
 	}
@@ -79,9 +80,12 @@ func recurringList(ctx context.Context, in *adminpb.ListRecurringRequest) (l sha
 	}
 	list = listName("recurring", l.Tenant, l.Queue)
 	at, err := parsePageToken(list, in.GetPageToken())
-	if err != nil {
-		return l, 0, err
+	if err != nil || at == nil {
+		return l, list, err
 	}
-	l.AfterQueue, l.AfterName, err = parseQueuePlace(at)
+	var ok bool
+	if l.AfterQueue, l.AfterName, ok = strings.Cut(string(at), "\x00"); !ok {
+		err = errPageToken
+	}
 	return l, list, err
 }
