@@ -98,9 +98,14 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	if n.Key != "" {
 		m.keys[key] = modelKey{ref: want, untilMs: until}
 	}
+	m.add(q, n, want)
+}
+
+// add adds a task to the model that the state has enqueued.
+func (m *machine) add(q *modelQueue, n *NewTask, ref Ref) {
 	attemptsMax := cmp.Or(n.MaxAttempts, q.policy.MaxAttempts, m.cfg.MaxAttempts)
 	task := &modelTask{
-		ref: want, tenant: tenant, queue: n.Queue, payload: n.Payload, hasHeaders: n.HasHeaders, enqueuedMs: m.now,
+		ref: ref, tenant: q.tenant, queue: n.Queue, payload: n.Payload, hasHeaders: n.HasHeaders, enqueuedMs: m.now,
 		attemptsMax: attemptsMax, maxAttempts: attemptsMax, leaseMs: cmp.Or(n.LeaseMs, q.policy.LeaseMs, m.cfg.LeaseMs), phase: fresh,
 		extras: Extras{Backoff: mergeBackoff(n.Backoff, q.policy.Backoff), RetentionMs: cmp.Or(n.RetentionMs, q.policy.RetentionMs)},
 	}
@@ -112,7 +117,7 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	}
 	q.tasks = append(q.tasks, task)
 	m.tasks = append(m.tasks, task)
-	m.byRef[want] = task
+	m.byRef[ref] = task
 }
 
 // keyBucket returns the bucket of a key that expires at a time.
@@ -159,6 +164,15 @@ func (m *machine) held(tenant string) *fakeAccount {
 	for at, r := range j.results {
 		if its(at.ref.Queue) {
 			a.bytes += 64 + int64(len(r.Value))
+		}
+	}
+	for _, r := range j.recurring {
+		if its(r.Queue) {
+			t := &r.Spec.Template
+			a.bytes += int64(512 + len(r.Name) + len(r.Spec.Schedule.Cron) + len(t.Payload))
+			for key, value := range t.Headers {
+				a.bytes += int64(2 + 3 + len(key) + len(value))
+			}
 		}
 	}
 	for at := range j.keys {
