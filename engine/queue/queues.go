@@ -14,8 +14,8 @@ type queues struct {
 	byName map[queueName]*Queue
 	byID   map[uint32]*Queue
 	names  *btree.BTreeG[*Queue] // the same queues in the order of their names
-	absent map[queueName]*Queue // queues without a record, for which waiters wait
-	last   *Queue               // cache: the queue of the last lookup by name or number
+	absent map[queueName]*Queue  // queues without a record, for which waiters wait
+	last   *Queue                // cache: the queue of the last lookup by name or number
 
 	perTenant map[string]int // number of queues with a record of each tenant
 	nextID    uint32
