@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -308,20 +310,29 @@ func TestABodyThatDoesNotComeIsCutOff(t *testing.T) {
 
 // The deadline for the body does not apply after the body was read.
 func TestAClaimMayWaitLongerThanABodyMayTake(t *testing.T) {
-	began := make(chan time.Time, 1)
-	a := serve(t, &fakeQueue{claim: func(ctx context.Context, _ *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-		over := time.NewTimer(time.Until((<-began).Add(100 * time.Millisecond)))
-		defer over.Stop()
-		select {
-		case <-ctx.Done():
-			return nil, status.FromContextError(ctx.Err()).Err()
-		case <-over.C:
-			return &queuepb.ClaimResponse{}, nil
-		}
-	}}, Options{})
-	a.handler.bodyReadMax = 50 * time.Millisecond
-	began <- time.Now()
-	assert.Equal(t, http.StatusOK, a.post("/v1/tasks:claim", "{}").status)
+	synctest.Test(t, func(t *testing.T) {
+		h, err := NewQueue(&fakeQueue{claim: func(ctx context.Context, _ *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
+			select {
+			case <-ctx.Done():
+				return nil, status.FromContextError(ctx.Err()).Err()
+			case <-time.After(2 * bodyReadMax):
+				return &queuepb.ClaimResponse{}, nil
+			}
+		}}, Options{})
+		require.NoError(t, err)
+		listener := bufconn.Listen(1 << 10)
+		server := http.Server{Handler: h}
+		go server.Serve(listener) //nolint:errcheck // ends with the test
+		transport := http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.DialContext(ctx) }}
+		in, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://server/v1/tasks:claim", strings.NewReader("{}"))
+		require.NoError(t, err)
+		in.Header.Set("Content-Type", jsonType)
+		out, err := transport.RoundTrip(in)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, out.StatusCode)
+		require.NoError(t, errors.Join(out.Body.Close(), server.Close()))
+		transport.CloseIdleConnections()
+	})
 }
 
 // TestAnswersNameTheLeader checks that answers have the leader's address if there is one, and that
