@@ -24,7 +24,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build k6 peers axe dist test test-long golden race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
+.PHONY: help build k6 peers axe dist test test-long golden race lint fmt generate proto proto-bundle zones schema readme pages baselines perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,10 @@ proto-bundle: $(HTTP_RULES) ## Write the .proto files for generating clients in 
 	cp -R engine/proto/google bin/proto-bundle/
 	cp -R engine/proto/prony/queue engine/proto/prony/admin bin/proto-bundle/prony/
 	cp LICENSE bin/proto-bundle/
+
+# Not a part of generate, because the result depends on the version of Go.
+zones: ## Update the time zone data in engine/schedule from the Go distribution
+	cp $$(go env GOROOT)/lib/time/zoneinfo.zip engine/schedule/zoneinfo.zip
 
 $(HTTP_RULES): ci/tools/go.mod ci/tools/httprules/main.go
 	cd ci/tools && GOWORK=off go run ./httprules ../../engine/proto

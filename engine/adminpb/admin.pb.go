@@ -188,6 +188,114 @@ func (DeathReason) EnumDescriptor() ([]byte, []int) {
 	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{2}
 }
 
+type MissedRuns int32
+
+const (
+	// Means RUN_ONCE.
+	MissedRuns_MISSED_RUNS_UNSPECIFIED MissedRuns = 0
+	// Run the last due time only, however late.
+	MissedRuns_MISSED_RUNS_RUN_ONCE MissedRuns = 1
+	// Run the last due time only, and only if it is less than a minute late.
+	MissedRuns_MISSED_RUNS_SKIP MissedRuns = 2
+	// Run the last missed_max due times.
+	MissedRuns_MISSED_RUNS_RUN_ALL MissedRuns = 3
+)
+
+// Enum value maps for MissedRuns.
+var (
+	MissedRuns_name = map[int32]string{
+		0: "MISSED_RUNS_UNSPECIFIED",
+		1: "MISSED_RUNS_RUN_ONCE",
+		2: "MISSED_RUNS_SKIP",
+		3: "MISSED_RUNS_RUN_ALL",
+	}
+	MissedRuns_value = map[string]int32{
+		"MISSED_RUNS_UNSPECIFIED": 0,
+		"MISSED_RUNS_RUN_ONCE":    1,
+		"MISSED_RUNS_SKIP":        2,
+		"MISSED_RUNS_RUN_ALL":     3,
+	}
+)
+
+func (x MissedRuns) Enum() *MissedRuns {
+	p := new(MissedRuns)
+	*p = x
+	return p
+}
+
+func (x MissedRuns) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MissedRuns) Descriptor() protoreflect.EnumDescriptor {
+	return file_prony_admin_v1_admin_proto_enumTypes[3].Descriptor()
+}
+
+func (MissedRuns) Type() protoreflect.EnumType {
+	return &file_prony_admin_v1_admin_proto_enumTypes[3]
+}
+
+func (x MissedRuns) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MissedRuns.Descriptor instead.
+func (MissedRuns) EnumDescriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
+}
+
+type Overlap int32
+
+const (
+	// Means ALLOW.
+	Overlap_OVERLAP_UNSPECIFIED Overlap = 0
+	// Run at each due time.
+	Overlap_OVERLAP_ALLOW Overlap = 1
+	// Do not run while the last task is neither done nor dead.
+	Overlap_OVERLAP_SKIP Overlap = 2
+)
+
+// Enum value maps for Overlap.
+var (
+	Overlap_name = map[int32]string{
+		0: "OVERLAP_UNSPECIFIED",
+		1: "OVERLAP_ALLOW",
+		2: "OVERLAP_SKIP",
+	}
+	Overlap_value = map[string]int32{
+		"OVERLAP_UNSPECIFIED": 0,
+		"OVERLAP_ALLOW":       1,
+		"OVERLAP_SKIP":        2,
+	}
+)
+
+func (x Overlap) Enum() *Overlap {
+	p := new(Overlap)
+	*p = x
+	return p
+}
+
+func (x Overlap) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Overlap) Descriptor() protoreflect.EnumDescriptor {
+	return file_prony_admin_v1_admin_proto_enumTypes[4].Descriptor()
+}
+
+func (Overlap) Type() protoreflect.EnumType {
+	return &file_prony_admin_v1_admin_proto_enumTypes[4]
+}
+
+func (x Overlap) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Overlap.Descriptor instead.
+func (Overlap) EnumDescriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{4}
+}
+
 type Scope int32
 
 const (
@@ -227,11 +335,11 @@ func (x Scope) String() string {
 }
 
 func (Scope) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_admin_v1_admin_proto_enumTypes[3].Descriptor()
+	return file_prony_admin_v1_admin_proto_enumTypes[5].Descriptor()
 }
 
 func (Scope) Type() protoreflect.EnumType {
-	return &file_prony_admin_v1_admin_proto_enumTypes[3]
+	return &file_prony_admin_v1_admin_proto_enumTypes[5]
 }
 
 func (x Scope) Number() protoreflect.EnumNumber {
@@ -240,7 +348,7 @@ func (x Scope) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Scope.Descriptor instead.
 func (Scope) EnumDescriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 // DiskState is the set of changes that the free space of a disk allows.
@@ -288,11 +396,11 @@ func (x DiskState) String() string {
 }
 
 func (DiskState) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_admin_v1_admin_proto_enumTypes[4].Descriptor()
+	return file_prony_admin_v1_admin_proto_enumTypes[6].Descriptor()
 }
 
 func (DiskState) Type() protoreflect.EnumType {
-	return &file_prony_admin_v1_admin_proto_enumTypes[4]
+	return &file_prony_admin_v1_admin_proto_enumTypes[6]
 }
 
 func (x DiskState) Number() protoreflect.EnumNumber {
@@ -301,7 +409,7 @@ func (x DiskState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DiskState.Descriptor instead.
 func (DiskState) EnumDescriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 // QueuePolicy has the defaults for a queue's tasks. A field that is 0 means the server's default.
@@ -414,7 +522,7 @@ type Queue struct {
 	Dead    uint64                 `protobuf:"varint,8,opt,name=dead,proto3" json:"dead,omitempty"`
 	// Bytes that the queue and its tasks count against the tenant's quota: names, payloads, the
 	// errors of failed attempts, and a fixed overhead for the queue in each shard, each task and each
-	// attempt. Retained results and idempotency keys count only in Tenant.bytes.
+	// attempt. Retained results, idempotency keys and recurring tasks count only in Tenant.bytes.
 	Bytes uint64 `protobuf:"varint,9,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Totals since the queue was created: tasks enqueued, tasks completed, and tasks removed by
 	// purging or cancelling.
@@ -674,7 +782,9 @@ type ListQueuesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means the token's tenant, or all tenants with a token for all tenants.
 	Tenant string `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
-	// Only queues whose names begin with this prefix.
+	// Only queues whose names begin with this prefix. With a prefix and without a tenant, the server
+	// visits a bounded number of other queues for a page, so a page may contain few queues, or none,
+	// and still have a next page.
 	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// 1 to 1,000; 0 means 100.
 	PageSize      uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -1271,8 +1381,8 @@ type DeleteQueueRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	Queue  string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
-	// Remove the queue's tasks first. Without force, deleting a queue with tasks fails with
-	// FAILED_PRECONDITION.
+	// Remove the queue's tasks and recurring tasks first. Without force, deleting a queue with either
+	// of them fails with FAILED_PRECONDITION.
 	Force         bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2202,6 +2312,1098 @@ func (x *PurgeDeadResponse) GetResults() []*queuepb.SettleResult {
 	return nil
 }
 
+// RecurringTemplate has the options of the tasks that a recurring task enqueues. A field that is 0
+// means the queue's value.
+type RecurringTemplate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 64 KiB.
+	Payload []byte `protobuf:"bytes,1,opt,name=payload,proto3" json:"payload,omitempty"`
+	// As in prony.queue.v1.NewTask. The server adds the headers "recurring" (the name) and
+	// "recurring-due-ms" (the due time), which count towards the limits.
+	Headers           map[string]string `protobuf:"bytes,2,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Priority          uint32            `protobuf:"varint,3,opt,name=priority,proto3" json:"priority,omitempty"`
+	MaxAttempts       uint32            `protobuf:"varint,4,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`
+	LeaseMs           uint64            `protobuf:"varint,5,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	TtlMs             uint64            `protobuf:"varint,6,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
+	ResultRetentionMs uint64            `protobuf:"varint,7,opt,name=result_retention_ms,json=resultRetentionMs,proto3" json:"result_retention_ms,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *RecurringTemplate) Reset() {
+	*x = RecurringTemplate{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecurringTemplate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecurringTemplate) ProtoMessage() {}
+
+func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecurringTemplate.ProtoReflect.Descriptor instead.
+func (*RecurringTemplate) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *RecurringTemplate) GetPayload() []byte {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+func (x *RecurringTemplate) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *RecurringTemplate) GetPriority() uint32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *RecurringTemplate) GetMaxAttempts() uint32 {
+	if x != nil {
+		return x.MaxAttempts
+	}
+	return 0
+}
+
+func (x *RecurringTemplate) GetLeaseMs() uint64 {
+	if x != nil {
+		return x.LeaseMs
+	}
+	return 0
+}
+
+func (x *RecurringTemplate) GetTtlMs() uint64 {
+	if x != nil {
+		return x.TtlMs
+	}
+	return 0
+}
+
+func (x *RecurringTemplate) GetResultRetentionMs() uint64 {
+	if x != nil {
+		return x.ResultRetentionMs
+	}
+	return 0
+}
+
+// RecurringSpec is what a client sets.
+type RecurringSpec struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Either cron or interval_ms: five fields (minute, hour, day of the month, month, day of the week),
+	// or @hourly, @daily, @weekly, @monthly or @yearly.
+	Cron string `protobuf:"bytes,1,opt,name=cron,proto3" json:"cron,omitempty"`
+	// Due at the multiples of the interval since 1970-01-01T00:00:00Z; at least 1,000.
+	IntervalMs uint64 `protobuf:"varint,2,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
+	// IANA name of the time zone of cron; empty means UTC. A cron expression that restricts the hour
+	// is due once for each time of the wall clock: at the end of the gap if the clock skips the time,
+	// and at the first occurrence if the clock repeats it. An expression that matches every hour is due
+	// whenever the wall clock matches.
+	TimeZone string `protobuf:"bytes,3,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	// Delays each run by up to this time, but not beyond the next due time. The delay depends only on
+	// the name and the due time.
+	JitterMs uint64 `protobuf:"varint,4,opt,name=jitter_ms,json=jitterMs,proto3" json:"jitter_ms,omitempty"`
+	// What happens to due times that passed while the server was down or had no leader.
+	Missed MissedRuns `protobuf:"varint,5,opt,name=missed,proto3,enum=prony.admin.v1.MissedRuns" json:"missed,omitempty"`
+	// 1 to 1,000 with MISSED_RUNS_RUN_ALL, otherwise 0.
+	MissedMax     uint32             `protobuf:"varint,6,opt,name=missed_max,json=missedMax,proto3" json:"missed_max,omitempty"`
+	Overlap       Overlap            `protobuf:"varint,7,opt,name=overlap,proto3,enum=prony.admin.v1.Overlap" json:"overlap,omitempty"`
+	Task          *RecurringTemplate `protobuf:"bytes,8,opt,name=task,proto3" json:"task,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecurringSpec) Reset() {
+	*x = RecurringSpec{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecurringSpec) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecurringSpec) ProtoMessage() {}
+
+func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecurringSpec.ProtoReflect.Descriptor instead.
+func (*RecurringSpec) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *RecurringSpec) GetCron() string {
+	if x != nil {
+		return x.Cron
+	}
+	return ""
+}
+
+func (x *RecurringSpec) GetIntervalMs() uint64 {
+	if x != nil {
+		return x.IntervalMs
+	}
+	return 0
+}
+
+func (x *RecurringSpec) GetTimeZone() string {
+	if x != nil {
+		return x.TimeZone
+	}
+	return ""
+}
+
+func (x *RecurringSpec) GetJitterMs() uint64 {
+	if x != nil {
+		return x.JitterMs
+	}
+	return 0
+}
+
+func (x *RecurringSpec) GetMissed() MissedRuns {
+	if x != nil {
+		return x.Missed
+	}
+	return MissedRuns_MISSED_RUNS_UNSPECIFIED
+}
+
+func (x *RecurringSpec) GetMissedMax() uint32 {
+	if x != nil {
+		return x.MissedMax
+	}
+	return 0
+}
+
+func (x *RecurringSpec) GetOverlap() Overlap {
+	if x != nil {
+		return x.Overlap
+	}
+	return Overlap_OVERLAP_UNSPECIFIED
+}
+
+func (x *RecurringSpec) GetTask() *RecurringTemplate {
+	if x != nil {
+		return x.Task
+	}
+	return nil
+}
+
+// Recurring is a recurring task.
+type Recurring struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue  string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Unique in the queue.
+	Name   string         `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Spec   *RecurringSpec `protobuf:"bytes,4,opt,name=spec,proto3" json:"spec,omitempty"`
+	Paused bool           `protobuf:"varint,5,opt,name=paused,proto3" json:"paused,omitempty"`
+	// The next five due times, without jitter; none while paused.
+	NextMs []int64 `protobuf:"varint,6,rep,packed,name=next_ms,json=nextMs,proto3" json:"next_ms,omitempty"`
+	// The due times up to this time ran, or never will.
+	SettledUntilMs int64 `protobuf:"varint,7,opt,name=settled_until_ms,json=settledUntilMs,proto3" json:"settled_until_ms,omitempty"`
+	// The id of the last task; empty before the first run.
+	LastId string `protobuf:"bytes,8,opt,name=last_id,json=lastId,proto3" json:"last_id,omitempty"`
+	// The last task is neither done nor dead.
+	Unfinished bool `protobuf:"varint,9,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
+	// Number of enqueued tasks.
+	Runs uint64 `protobuf:"varint,10,opt,name=runs,proto3" json:"runs,omitempty"`
+	// Number of due times that were missed and did not become tasks.
+	Missed uint64 `protobuf:"varint,11,opt,name=missed,proto3" json:"missed,omitempty"`
+	// Number of due times without a task because the last task was unfinished.
+	Overlapped uint64 `protobuf:"varint,12,opt,name=overlapped,proto3" json:"overlapped,omitempty"`
+	// Number of due times without a task because a quota or the disk's free space refused it.
+	Refused       uint64 `protobuf:"varint,13,opt,name=refused,proto3" json:"refused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Recurring) Reset() {
+	*x = Recurring{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Recurring) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Recurring) ProtoMessage() {}
+
+func (x *Recurring) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Recurring.ProtoReflect.Descriptor instead.
+func (*Recurring) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Recurring) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *Recurring) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *Recurring) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Recurring) GetSpec() *RecurringSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *Recurring) GetPaused() bool {
+	if x != nil {
+		return x.Paused
+	}
+	return false
+}
+
+func (x *Recurring) GetNextMs() []int64 {
+	if x != nil {
+		return x.NextMs
+	}
+	return nil
+}
+
+func (x *Recurring) GetSettledUntilMs() int64 {
+	if x != nil {
+		return x.SettledUntilMs
+	}
+	return 0
+}
+
+func (x *Recurring) GetLastId() string {
+	if x != nil {
+		return x.LastId
+	}
+	return ""
+}
+
+func (x *Recurring) GetUnfinished() bool {
+	if x != nil {
+		return x.Unfinished
+	}
+	return false
+}
+
+func (x *Recurring) GetRuns() uint64 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
+func (x *Recurring) GetMissed() uint64 {
+	if x != nil {
+		return x.Missed
+	}
+	return 0
+}
+
+func (x *Recurring) GetOverlapped() uint64 {
+	if x != nil {
+		return x.Overlapped
+	}
+	return 0
+}
+
+func (x *Recurring) GetRefused() uint64 {
+	if x != nil {
+		return x.Refused
+	}
+	return 0
+}
+
+type SetRecurringRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue  string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// 1 to 128 characters of a-z, A-Z, 0-9 and "._-/:".
+	Name          string         `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Spec          *RecurringSpec `protobuf:"bytes,4,opt,name=spec,proto3" json:"spec,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetRecurringRequest) Reset() {
+	*x = SetRecurringRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetRecurringRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetRecurringRequest) ProtoMessage() {}
+
+func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetRecurringRequest.ProtoReflect.Descriptor instead.
+func (*SetRecurringRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *SetRecurringRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *SetRecurringRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *SetRecurringRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SetRecurringRequest) GetSpec() *RecurringSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+type SetRecurringResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Recurring     *Recurring             `protobuf:"bytes,1,opt,name=recurring,proto3" json:"recurring,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetRecurringResponse) Reset() {
+	*x = SetRecurringResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetRecurringResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetRecurringResponse) ProtoMessage() {}
+
+func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetRecurringResponse.ProtoReflect.Descriptor instead.
+func (*SetRecurringResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *SetRecurringResponse) GetRecurring() *Recurring {
+	if x != nil {
+		return x.Recurring
+	}
+	return nil
+}
+
+type ListRecurringRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// Empty means all queues of the tenant.
+	Queue string `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// 1 to 1,000; 0 means 100.
+	PageSize      uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRecurringRequest) Reset() {
+	*x = ListRecurringRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRecurringRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRecurringRequest) ProtoMessage() {}
+
+func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRecurringRequest.ProtoReflect.Descriptor instead.
+func (*ListRecurringRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ListRecurringRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *ListRecurringRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *ListRecurringRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListRecurringRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListRecurringResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Recurring []*Recurring           `protobuf:"bytes,1,rep,name=recurring,proto3" json:"recurring,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRecurringResponse) Reset() {
+	*x = ListRecurringResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRecurringResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRecurringResponse) ProtoMessage() {}
+
+func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRecurringResponse.ProtoReflect.Descriptor instead.
+func (*ListRecurringResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ListRecurringResponse) GetRecurring() []*Recurring {
+	if x != nil {
+		return x.Recurring
+	}
+	return nil
+}
+
+func (x *ListRecurringResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type GetRecurringRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue         string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRecurringRequest) Reset() {
+	*x = GetRecurringRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRecurringRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRecurringRequest) ProtoMessage() {}
+
+func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRecurringRequest.ProtoReflect.Descriptor instead.
+func (*GetRecurringRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *GetRecurringRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *GetRecurringRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *GetRecurringRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type GetRecurringResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Recurring     *Recurring             `protobuf:"bytes,1,opt,name=recurring,proto3" json:"recurring,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRecurringResponse) Reset() {
+	*x = GetRecurringResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRecurringResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRecurringResponse) ProtoMessage() {}
+
+func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRecurringResponse.ProtoReflect.Descriptor instead.
+func (*GetRecurringResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *GetRecurringResponse) GetRecurring() *Recurring {
+	if x != nil {
+		return x.Recurring
+	}
+	return nil
+}
+
+type PauseRecurringRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue         string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PauseRecurringRequest) Reset() {
+	*x = PauseRecurringRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PauseRecurringRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PauseRecurringRequest) ProtoMessage() {}
+
+func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PauseRecurringRequest.ProtoReflect.Descriptor instead.
+func (*PauseRecurringRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *PauseRecurringRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *PauseRecurringRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *PauseRecurringRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type PauseRecurringResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PauseRecurringResponse) Reset() {
+	*x = PauseRecurringResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PauseRecurringResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PauseRecurringResponse) ProtoMessage() {}
+
+func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PauseRecurringResponse.ProtoReflect.Descriptor instead.
+func (*PauseRecurringResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+type ResumeRecurringRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue         string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeRecurringRequest) Reset() {
+	*x = ResumeRecurringRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeRecurringRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeRecurringRequest) ProtoMessage() {}
+
+func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeRecurringRequest.ProtoReflect.Descriptor instead.
+func (*ResumeRecurringRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ResumeRecurringRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *ResumeRecurringRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *ResumeRecurringRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type ResumeRecurringResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeRecurringResponse) Reset() {
+	*x = ResumeRecurringResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeRecurringResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeRecurringResponse) ProtoMessage() {}
+
+func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeRecurringResponse.ProtoReflect.Descriptor instead.
+func (*ResumeRecurringResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+}
+
+type RunRecurringRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue         string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunRecurringRequest) Reset() {
+	*x = RunRecurringRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunRecurringRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunRecurringRequest) ProtoMessage() {}
+
+func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunRecurringRequest.ProtoReflect.Descriptor instead.
+func (*RunRecurringRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *RunRecurringRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *RunRecurringRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *RunRecurringRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type RunRecurringResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the task.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunRecurringResponse) Reset() {
+	*x = RunRecurringResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunRecurringResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunRecurringResponse) ProtoMessage() {}
+
+func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunRecurringResponse.ProtoReflect.Descriptor instead.
+func (*RunRecurringResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *RunRecurringResponse) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type DeleteRecurringRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue         string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteRecurringRequest) Reset() {
+	*x = DeleteRecurringRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteRecurringRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteRecurringRequest) ProtoMessage() {}
+
+func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteRecurringRequest.ProtoReflect.Descriptor instead.
+func (*DeleteRecurringRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *DeleteRecurringRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *DeleteRecurringRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *DeleteRecurringRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type DeleteRecurringResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteRecurringResponse) Reset() {
+	*x = DeleteRecurringResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteRecurringResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteRecurringResponse) ProtoMessage() {}
+
+func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteRecurringResponse.ProtoReflect.Descriptor instead.
+func (*DeleteRecurringResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+}
+
 // Quotas bound a tenant's usage. 0 means no bound beyond the server's own limits.
 type Quotas struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2222,7 +3424,7 @@ type Quotas struct {
 
 func (x *Quotas) Reset() {
 	*x = Quotas{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2234,7 +3436,7 @@ func (x *Quotas) String() string {
 func (*Quotas) ProtoMessage() {}
 
 func (x *Quotas) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2247,7 +3449,7 @@ func (x *Quotas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quotas.ProtoReflect.Descriptor instead.
 func (*Quotas) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Quotas) GetTasksMax() uint64 {
@@ -2299,7 +3501,7 @@ type Tenant struct {
 
 func (x *Tenant) Reset() {
 	*x = Tenant{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2311,7 +3513,7 @@ func (x *Tenant) String() string {
 func (*Tenant) ProtoMessage() {}
 
 func (x *Tenant) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,7 +3526,7 @@ func (x *Tenant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tenant.ProtoReflect.Descriptor instead.
 func (*Tenant) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Tenant) GetTenant() string {
@@ -2377,7 +3579,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +3591,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +3604,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 type ListTenantsResponse struct {
@@ -2414,7 +3616,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2426,7 +3628,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2439,7 +3641,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -2460,7 +3662,7 @@ type ConfigureTenantRequest struct {
 
 func (x *ConfigureTenantRequest) Reset() {
 	*x = ConfigureTenantRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2472,7 +3674,7 @@ func (x *ConfigureTenantRequest) String() string {
 func (*ConfigureTenantRequest) ProtoMessage() {}
 
 func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2485,7 +3687,7 @@ func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ConfigureTenantRequest) GetTenant() string {
@@ -2511,7 +3713,7 @@ type ConfigureTenantResponse struct {
 
 func (x *ConfigureTenantResponse) Reset() {
 	*x = ConfigureTenantResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2523,7 +3725,7 @@ func (x *ConfigureTenantResponse) String() string {
 func (*ConfigureTenantResponse) ProtoMessage() {}
 
 func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2536,7 +3738,7 @@ func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ConfigureTenantResponse) GetTenant() *Tenant {
@@ -2564,7 +3766,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2576,7 +3778,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2589,7 +3791,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Token) GetId() string {
@@ -2650,7 +3852,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2662,7 +3864,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2675,7 +3877,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CreateTokenRequest) GetTenant() string {
@@ -2717,7 +3919,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2729,7 +3931,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2742,7 +3944,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -2769,7 +3971,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2781,7 +3983,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2794,7 +3996,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListTokensRequest) GetTenant() string {
@@ -2813,7 +4015,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2825,7 +4027,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2838,7 +4040,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -2859,7 +4061,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +4073,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +4086,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RotateTokenRequest) GetId() string {
@@ -2911,7 +4113,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2923,7 +4125,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2936,7 +4138,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RotateTokenResponse) GetToken() *Token {
@@ -2962,7 +4164,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2974,7 +4176,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2987,7 +4189,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -3005,7 +4207,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3017,7 +4219,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3030,7 +4232,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 type BackupRequest struct {
@@ -3044,7 +4246,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3056,7 +4258,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3069,7 +4271,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *BackupRequest) GetName() string {
@@ -3090,7 +4292,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3102,7 +4304,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3115,7 +4317,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *BackupResponse) GetPath() string {
@@ -3140,7 +4342,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3152,7 +4354,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3165,7 +4367,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 type GetStatusResponse struct {
@@ -3195,7 +4397,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3207,7 +4409,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3220,7 +4422,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -3323,7 +4525,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3335,7 +4537,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3348,7 +4550,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Build) GetCommit() string {
@@ -3393,7 +4595,7 @@ type DiskStatus struct {
 
 func (x *DiskStatus) Reset() {
 	*x = DiskStatus{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3405,7 +4607,7 @@ func (x *DiskStatus) String() string {
 func (*DiskStatus) ProtoMessage() {}
 
 func (x *DiskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3418,7 +4620,7 @@ func (x *DiskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
 func (*DiskStatus) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *DiskStatus) GetState() DiskState {
@@ -3478,7 +4680,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3490,7 +4692,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3503,7 +4705,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 type GetClusterResponse struct {
@@ -3523,7 +4725,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3535,7 +4737,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3548,7 +4750,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -3612,7 +4814,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3624,7 +4826,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3637,7 +4839,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -3756,7 +4958,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3768,7 +4970,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3781,7 +4983,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -3839,7 +5041,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3851,7 +5053,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3864,7 +5066,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -3909,7 +5111,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3921,7 +5123,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3934,7 +5136,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -3966,7 +5168,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3978,7 +5180,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3991,7 +5193,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
 }
 
 type RemoveMemberRequest struct {
@@ -4003,7 +5205,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4015,7 +5217,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4028,7 +5230,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -4046,7 +5248,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4058,7 +5260,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4071,7 +5273,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
 }
 
 type PromoteMemberRequest struct {
@@ -4083,7 +5285,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4095,7 +5297,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4108,7 +5310,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -4126,7 +5328,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4138,7 +5340,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4151,7 +5353,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
 }
 
 type DemoteMemberRequest struct {
@@ -4163,7 +5365,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4175,7 +5377,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4188,7 +5390,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -4206,7 +5408,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4218,7 +5420,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4231,7 +5433,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
 }
 
 type TransferLeadershipRequest struct {
@@ -4246,7 +5448,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4258,7 +5460,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4271,7 +5473,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -4296,7 +5498,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4308,7 +5510,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4321,7 +5523,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
 }
 
 type TakeSnapshotRequest struct {
@@ -4334,7 +5536,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4346,7 +5548,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4359,7 +5561,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -4377,7 +5579,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4389,7 +5591,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4402,7 +5604,7 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
@@ -4543,7 +5745,91 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x06filter\x18\x04 \x01(\v2\x1a.prony.admin.v1.DeadFilterR\x06filter\"e\n" +
 	"\x11PurgeDeadResponse\x12\x18\n" +
 	"\aremoved\x18\x01 \x01(\x04R\aremoved\x126\n" +
-	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"\xba\x01\n" +
+	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"\xd4\x02\n" +
+	"\x11RecurringTemplate\x12\x18\n" +
+	"\apayload\x18\x01 \x01(\fR\apayload\x12H\n" +
+	"\aheaders\x18\x02 \x03(\v2..prony.admin.v1.RecurringTemplate.HeadersEntryR\aheaders\x12\x1a\n" +
+	"\bpriority\x18\x03 \x01(\rR\bpriority\x12!\n" +
+	"\fmax_attempts\x18\x04 \x01(\rR\vmaxAttempts\x12\x19\n" +
+	"\blease_ms\x18\x05 \x01(\x04R\aleaseMs\x12\x15\n" +
+	"\x06ttl_ms\x18\x06 \x01(\x04R\x05ttlMs\x12.\n" +
+	"\x13result_retention_ms\x18\a \x01(\x04R\x11resultRetentionMs\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbb\x02\n" +
+	"\rRecurringSpec\x12\x12\n" +
+	"\x04cron\x18\x01 \x01(\tR\x04cron\x12\x1f\n" +
+	"\vinterval_ms\x18\x02 \x01(\x04R\n" +
+	"intervalMs\x12\x1b\n" +
+	"\ttime_zone\x18\x03 \x01(\tR\btimeZone\x12\x1b\n" +
+	"\tjitter_ms\x18\x04 \x01(\x04R\bjitterMs\x122\n" +
+	"\x06missed\x18\x05 \x01(\x0e2\x1a.prony.admin.v1.MissedRunsR\x06missed\x12\x1d\n" +
+	"\n" +
+	"missed_max\x18\x06 \x01(\rR\tmissedMax\x121\n" +
+	"\aoverlap\x18\a \x01(\x0e2\x17.prony.admin.v1.OverlapR\aoverlap\x125\n" +
+	"\x04task\x18\b \x01(\v2!.prony.admin.v1.RecurringTemplateR\x04task\"\xfa\x02\n" +
+	"\tRecurring\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x121\n" +
+	"\x04spec\x18\x04 \x01(\v2\x1d.prony.admin.v1.RecurringSpecR\x04spec\x12\x16\n" +
+	"\x06paused\x18\x05 \x01(\bR\x06paused\x12\x17\n" +
+	"\anext_ms\x18\x06 \x03(\x03R\x06nextMs\x12(\n" +
+	"\x10settled_until_ms\x18\a \x01(\x03R\x0esettledUntilMs\x12\x17\n" +
+	"\alast_id\x18\b \x01(\tR\x06lastId\x12\x1e\n" +
+	"\n" +
+	"unfinished\x18\t \x01(\bR\n" +
+	"unfinished\x12\x12\n" +
+	"\x04runs\x18\n" +
+	" \x01(\x04R\x04runs\x12\x16\n" +
+	"\x06missed\x18\v \x01(\x04R\x06missed\x12\x1e\n" +
+	"\n" +
+	"overlapped\x18\f \x01(\x04R\n" +
+	"overlapped\x12\x18\n" +
+	"\arefused\x18\r \x01(\x04R\arefused\"\x8a\x01\n" +
+	"\x13SetRecurringRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x121\n" +
+	"\x04spec\x18\x04 \x01(\v2\x1d.prony.admin.v1.RecurringSpecR\x04spec\"O\n" +
+	"\x14SetRecurringResponse\x127\n" +
+	"\trecurring\x18\x01 \x01(\v2\x19.prony.admin.v1.RecurringR\trecurring\"\x80\x01\n" +
+	"\x14ListRecurringRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"x\n" +
+	"\x15ListRecurringResponse\x127\n" +
+	"\trecurring\x18\x01 \x03(\v2\x19.prony.admin.v1.RecurringR\trecurring\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"W\n" +
+	"\x13GetRecurringRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"O\n" +
+	"\x14GetRecurringResponse\x127\n" +
+	"\trecurring\x18\x01 \x01(\v2\x19.prony.admin.v1.RecurringR\trecurring\"Y\n" +
+	"\x15PauseRecurringRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\x18\n" +
+	"\x16PauseRecurringResponse\"Z\n" +
+	"\x16ResumeRecurringRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\x19\n" +
+	"\x17ResumeRecurringResponse\"W\n" +
+	"\x13RunRecurringRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"&\n" +
+	"\x14RunRecurringResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"Z\n" +
+	"\x16DeleteRecurringRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\x19\n" +
+	"\x17DeleteRecurringResponse\"\xba\x01\n" +
 	"\x06Quotas\x12\x1b\n" +
 	"\ttasks_max\x18\x01 \x01(\x04R\btasksMax\x12\x1b\n" +
 	"\tbytes_max\x18\x02 \x01(\x04R\bbytesMax\x12+\n" +
@@ -4704,7 +5990,17 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x18DEATH_REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DEATH_REASON_ATTEMPTS\x10\x01\x12\x18\n" +
 	"\x14DEATH_REASON_EXPIRED\x10\x02\x12\x1a\n" +
-	"\x16DEATH_REASON_PERMANENT\x10\x03*R\n" +
+	"\x16DEATH_REASON_PERMANENT\x10\x03*r\n" +
+	"\n" +
+	"MissedRuns\x12\x1b\n" +
+	"\x17MISSED_RUNS_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14MISSED_RUNS_RUN_ONCE\x10\x01\x12\x14\n" +
+	"\x10MISSED_RUNS_SKIP\x10\x02\x12\x17\n" +
+	"\x13MISSED_RUNS_RUN_ALL\x10\x03*G\n" +
+	"\aOverlap\x12\x17\n" +
+	"\x13OVERLAP_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rOVERLAP_ALLOW\x10\x01\x12\x10\n" +
+	"\fOVERLAP_SKIP\x10\x02*R\n" +
 	"\x05Scope\x12\x15\n" +
 	"\x11SCOPE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSCOPE_PRODUCE\x10\x01\x12\x0e\n" +
@@ -4716,7 +6012,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\rDISK_STATE_OK\x10\x01\x12\x12\n" +
 	"\x0eDISK_STATE_LOW\x10\x02\x12\x17\n" +
 	"\x13DISK_STATE_CRITICAL\x10\x03\x12\x18\n" +
-	"\x14DISK_STATE_EXHAUSTED\x10\x042\xa8\x18\n" +
+	"\x14DISK_STATE_EXHAUSTED\x10\x042\x92\x1f\n" +
 	"\fAdminService\x12g\n" +
 	"\n" +
 	"ListQueues\x12!.prony.admin.v1.ListQueuesRequest\x1a\".prony.admin.v1.ListQueuesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
@@ -4734,7 +6030,14 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\bListDead\x12\x1f.prony.admin.v1.ListDeadRequest\x1a .prony.admin.v1.ListDeadResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/dead\x12s\n" +
 	"\vRedriveDead\x12\".prony.admin.v1.RedriveDeadRequest\x1a#.prony.admin.v1.RedriveDeadResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/dead:redrive\x12k\n" +
-	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/dead:purge\x12k\n" +
+	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/dead:purge\x12w\n" +
+	"\fSetRecurring\x12#.prony.admin.v1.SetRecurringRequest\x1a$.prony.admin.v1.SetRecurringResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/recurring:set\x12s\n" +
+	"\rListRecurring\x12$.prony.admin.v1.ListRecurringRequest\x1a%.prony.admin.v1.ListRecurringResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/recurring\x12t\n" +
+	"\fGetRecurring\x12#.prony.admin.v1.GetRecurringRequest\x1a$.prony.admin.v1.GetRecurringResponse\"\x19\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/recurring:get\x12\x7f\n" +
+	"\x0ePauseRecurring\x12%.prony.admin.v1.PauseRecurringRequest\x1a&.prony.admin.v1.PauseRecurringResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/recurring:pause\x12\x83\x01\n" +
+	"\x0fResumeRecurring\x12&.prony.admin.v1.ResumeRecurringRequest\x1a'.prony.admin.v1.ResumeRecurringResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/recurring:resume\x12w\n" +
+	"\fRunRecurring\x12#.prony.admin.v1.RunRecurringRequest\x1a$.prony.admin.v1.RunRecurringResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/recurring:run\x12\x83\x01\n" +
+	"\x0fDeleteRecurring\x12&.prony.admin.v1.DeleteRecurringRequest\x1a'.prony.admin.v1.DeleteRecurringResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/recurring:delete\x12k\n" +
 	"\vListTenants\x12\".prony.admin.v1.ListTenantsRequest\x1a#.prony.admin.v1.ListTenantsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/tenants\x12\x84\x01\n" +
 	"\x0fConfigureTenant\x12&.prony.admin.v1.ConfigureTenantRequest\x1a'.prony.admin.v1.ConfigureTenantResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/tenants:configure\x12t\n" +
 	"\vCreateToken\x12\".prony.admin.v1.CreateTokenRequest\x1a#.prony.admin.v1.CreateTokenResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tokens:create\x12g\n" +
@@ -4768,185 +6071,228 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 	return file_prony_admin_v1_admin_proto_rawDescData
 }
 
-var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
+var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
 	(DeathReason)(0),                   // 2: prony.admin.v1.DeathReason
-	(Scope)(0),                         // 3: prony.admin.v1.Scope
-	(DiskState)(0),                     // 4: prony.admin.v1.DiskState
-	(*QueuePolicy)(nil),                // 5: prony.admin.v1.QueuePolicy
-	(*Queue)(nil),                      // 6: prony.admin.v1.Queue
-	(*QueueEvents)(nil),                // 7: prony.admin.v1.QueueEvents
-	(*ListQueuesRequest)(nil),          // 8: prony.admin.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),         // 9: prony.admin.v1.ListQueuesResponse
-	(*GetQueueRequest)(nil),            // 10: prony.admin.v1.GetQueueRequest
-	(*GetQueueResponse)(nil),           // 11: prony.admin.v1.GetQueueResponse
-	(*ConfigureQueueRequest)(nil),      // 12: prony.admin.v1.ConfigureQueueRequest
-	(*ConfigureQueueResponse)(nil),     // 13: prony.admin.v1.ConfigureQueueResponse
-	(*PauseQueueRequest)(nil),          // 14: prony.admin.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),         // 15: prony.admin.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),         // 16: prony.admin.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),        // 17: prony.admin.v1.ResumeQueueResponse
-	(*PurgeQueueRequest)(nil),          // 18: prony.admin.v1.PurgeQueueRequest
-	(*PurgeQueueResponse)(nil),         // 19: prony.admin.v1.PurgeQueueResponse
-	(*DeleteQueueRequest)(nil),         // 20: prony.admin.v1.DeleteQueueRequest
-	(*DeleteQueueResponse)(nil),        // 21: prony.admin.v1.DeleteQueueResponse
-	(*ListTasksRequest)(nil),           // 22: prony.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),          // 23: prony.admin.v1.ListTasksResponse
-	(*CancelTasksRequest)(nil),         // 24: prony.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),        // 25: prony.admin.v1.CancelTasksResponse
-	(*Attempt)(nil),                    // 26: prony.admin.v1.Attempt
-	(*DeadTask)(nil),                   // 27: prony.admin.v1.DeadTask
-	(*DeadFilter)(nil),                 // 28: prony.admin.v1.DeadFilter
-	(*ListDeadRequest)(nil),            // 29: prony.admin.v1.ListDeadRequest
-	(*ListDeadResponse)(nil),           // 30: prony.admin.v1.ListDeadResponse
-	(*RedriveDeadRequest)(nil),         // 31: prony.admin.v1.RedriveDeadRequest
-	(*RedriveDeadResponse)(nil),        // 32: prony.admin.v1.RedriveDeadResponse
-	(*PurgeDeadRequest)(nil),           // 33: prony.admin.v1.PurgeDeadRequest
-	(*PurgeDeadResponse)(nil),          // 34: prony.admin.v1.PurgeDeadResponse
-	(*Quotas)(nil),                     // 35: prony.admin.v1.Quotas
-	(*Tenant)(nil),                     // 36: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),         // 37: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),        // 38: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),     // 39: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil),    // 40: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                      // 41: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),         // 42: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),        // 43: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),          // 44: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),         // 45: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),         // 46: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),        // 47: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),         // 48: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),        // 49: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),              // 50: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),             // 51: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),           // 52: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),          // 53: prony.admin.v1.GetStatusResponse
-	(*Build)(nil),                      // 54: prony.admin.v1.Build
-	(*DiskStatus)(nil),                 // 55: prony.admin.v1.DiskStatus
-	(*GetClusterRequest)(nil),          // 56: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 57: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 58: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 59: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 60: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 61: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 62: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 63: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 64: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 65: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 66: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 67: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 68: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 69: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 70: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 71: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 72: prony.admin.v1.TakeSnapshotResponse
-	(*queuepb.Backoff)(nil),            // 73: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 74: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 75: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 76: prony.queue.v1.SettleResult
+	(MissedRuns)(0),                    // 3: prony.admin.v1.MissedRuns
+	(Overlap)(0),                       // 4: prony.admin.v1.Overlap
+	(Scope)(0),                         // 5: prony.admin.v1.Scope
+	(DiskState)(0),                     // 6: prony.admin.v1.DiskState
+	(*QueuePolicy)(nil),                // 7: prony.admin.v1.QueuePolicy
+	(*Queue)(nil),                      // 8: prony.admin.v1.Queue
+	(*QueueEvents)(nil),                // 9: prony.admin.v1.QueueEvents
+	(*ListQueuesRequest)(nil),          // 10: prony.admin.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),         // 11: prony.admin.v1.ListQueuesResponse
+	(*GetQueueRequest)(nil),            // 12: prony.admin.v1.GetQueueRequest
+	(*GetQueueResponse)(nil),           // 13: prony.admin.v1.GetQueueResponse
+	(*ConfigureQueueRequest)(nil),      // 14: prony.admin.v1.ConfigureQueueRequest
+	(*ConfigureQueueResponse)(nil),     // 15: prony.admin.v1.ConfigureQueueResponse
+	(*PauseQueueRequest)(nil),          // 16: prony.admin.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),         // 17: prony.admin.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),         // 18: prony.admin.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),        // 19: prony.admin.v1.ResumeQueueResponse
+	(*PurgeQueueRequest)(nil),          // 20: prony.admin.v1.PurgeQueueRequest
+	(*PurgeQueueResponse)(nil),         // 21: prony.admin.v1.PurgeQueueResponse
+	(*DeleteQueueRequest)(nil),         // 22: prony.admin.v1.DeleteQueueRequest
+	(*DeleteQueueResponse)(nil),        // 23: prony.admin.v1.DeleteQueueResponse
+	(*ListTasksRequest)(nil),           // 24: prony.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),          // 25: prony.admin.v1.ListTasksResponse
+	(*CancelTasksRequest)(nil),         // 26: prony.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),        // 27: prony.admin.v1.CancelTasksResponse
+	(*Attempt)(nil),                    // 28: prony.admin.v1.Attempt
+	(*DeadTask)(nil),                   // 29: prony.admin.v1.DeadTask
+	(*DeadFilter)(nil),                 // 30: prony.admin.v1.DeadFilter
+	(*ListDeadRequest)(nil),            // 31: prony.admin.v1.ListDeadRequest
+	(*ListDeadResponse)(nil),           // 32: prony.admin.v1.ListDeadResponse
+	(*RedriveDeadRequest)(nil),         // 33: prony.admin.v1.RedriveDeadRequest
+	(*RedriveDeadResponse)(nil),        // 34: prony.admin.v1.RedriveDeadResponse
+	(*PurgeDeadRequest)(nil),           // 35: prony.admin.v1.PurgeDeadRequest
+	(*PurgeDeadResponse)(nil),          // 36: prony.admin.v1.PurgeDeadResponse
+	(*RecurringTemplate)(nil),          // 37: prony.admin.v1.RecurringTemplate
+	(*RecurringSpec)(nil),              // 38: prony.admin.v1.RecurringSpec
+	(*Recurring)(nil),                  // 39: prony.admin.v1.Recurring
+	(*SetRecurringRequest)(nil),        // 40: prony.admin.v1.SetRecurringRequest
+	(*SetRecurringResponse)(nil),       // 41: prony.admin.v1.SetRecurringResponse
+	(*ListRecurringRequest)(nil),       // 42: prony.admin.v1.ListRecurringRequest
+	(*ListRecurringResponse)(nil),      // 43: prony.admin.v1.ListRecurringResponse
+	(*GetRecurringRequest)(nil),        // 44: prony.admin.v1.GetRecurringRequest
+	(*GetRecurringResponse)(nil),       // 45: prony.admin.v1.GetRecurringResponse
+	(*PauseRecurringRequest)(nil),      // 46: prony.admin.v1.PauseRecurringRequest
+	(*PauseRecurringResponse)(nil),     // 47: prony.admin.v1.PauseRecurringResponse
+	(*ResumeRecurringRequest)(nil),     // 48: prony.admin.v1.ResumeRecurringRequest
+	(*ResumeRecurringResponse)(nil),    // 49: prony.admin.v1.ResumeRecurringResponse
+	(*RunRecurringRequest)(nil),        // 50: prony.admin.v1.RunRecurringRequest
+	(*RunRecurringResponse)(nil),       // 51: prony.admin.v1.RunRecurringResponse
+	(*DeleteRecurringRequest)(nil),     // 52: prony.admin.v1.DeleteRecurringRequest
+	(*DeleteRecurringResponse)(nil),    // 53: prony.admin.v1.DeleteRecurringResponse
+	(*Quotas)(nil),                     // 54: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 55: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 56: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 57: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 58: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 59: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 60: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 61: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 62: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 63: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 64: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 65: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 66: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 67: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 68: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 69: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 70: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 71: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 72: prony.admin.v1.GetStatusResponse
+	(*Build)(nil),                      // 73: prony.admin.v1.Build
+	(*DiskStatus)(nil),                 // 74: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 75: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 76: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 77: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 78: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 79: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 80: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 81: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 82: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 83: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 84: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 85: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 86: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 87: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 88: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 89: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 90: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 91: prony.admin.v1.TakeSnapshotResponse
+	nil,                                // 92: prony.admin.v1.RecurringTemplate.HeadersEntry
+	(*queuepb.Backoff)(nil),            // 93: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 94: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 95: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 96: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	73, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
-	5,  // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
-	7,  // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
-	6,  // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
-	6,  // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	5,  // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
-	6,  // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	74, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	75, // 9: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	76, // 10: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	93, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	7,  // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
+	9,  // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
+	8,  // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
+	8,  // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	7,  // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
+	8,  // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	94, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	95, // 9: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	96, // 10: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
 	1,  // 11: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	75, // 12: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	95, // 12: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
 	2,  // 13: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
-	26, // 14: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
+	28, // 14: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
 	2,  // 15: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
-	28, // 16: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	27, // 17: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
-	28, // 18: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	76, // 19: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	28, // 20: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	76, // 21: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	35, // 22: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
-	36, // 23: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
-	35, // 24: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
-	36, // 25: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
-	3,  // 26: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
-	3,  // 27: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
-	41, // 28: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
-	41, // 29: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
-	41, // 30: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	54, // 31: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
-	55, // 32: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
-	4,  // 33: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
-	58, // 34: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	59, // 35: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	4,  // 36: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
-	60, // 37: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	8,  // 38: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	10, // 39: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	12, // 40: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	14, // 41: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	16, // 42: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	18, // 43: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	20, // 44: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
-	22, // 45: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	24, // 46: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	29, // 47: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	31, // 48: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	33, // 49: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	37, // 50: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	39, // 51: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	42, // 52: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	44, // 53: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	46, // 54: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	48, // 55: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	50, // 56: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	52, // 57: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	56, // 58: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	61, // 59: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	63, // 60: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	65, // 61: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	67, // 62: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	69, // 63: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	71, // 64: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	9,  // 65: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	11, // 66: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	13, // 67: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	15, // 68: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	17, // 69: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	19, // 70: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	21, // 71: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
-	23, // 72: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	25, // 73: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	30, // 74: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	32, // 75: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	34, // 76: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	38, // 77: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	40, // 78: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	43, // 79: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	45, // 80: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	47, // 81: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	49, // 82: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	51, // 83: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	53, // 84: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	57, // 85: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	62, // 86: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	64, // 87: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	66, // 88: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	68, // 89: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	70, // 90: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	72, // 91: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	65, // [65:92] is the sub-list for method output_type
-	38, // [38:65] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	30, // 16: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	29, // 17: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
+	30, // 18: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	96, // 19: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	30, // 20: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	96, // 21: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	92, // 22: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
+	3,  // 23: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
+	4,  // 24: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
+	37, // 25: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
+	38, // 26: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
+	38, // 27: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
+	39, // 28: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	39, // 29: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	39, // 30: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	54, // 31: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
+	55, // 32: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
+	54, // 33: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
+	55, // 34: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
+	5,  // 35: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
+	5,  // 36: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
+	60, // 37: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
+	60, // 38: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
+	60, // 39: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
+	73, // 40: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
+	74, // 41: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	6,  // 42: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	77, // 43: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	78, // 44: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	6,  // 45: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	79, // 46: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	10, // 47: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	12, // 48: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	14, // 49: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	16, // 50: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	18, // 51: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	20, // 52: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	22, // 53: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	24, // 54: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	26, // 55: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	31, // 56: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	33, // 57: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	35, // 58: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	40, // 59: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
+	42, // 60: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
+	44, // 61: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
+	46, // 62: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
+	48, // 63: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
+	50, // 64: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
+	52, // 65: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
+	56, // 66: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	58, // 67: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	61, // 68: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	63, // 69: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	65, // 70: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	67, // 71: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	69, // 72: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	71, // 73: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	75, // 74: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	80, // 75: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	82, // 76: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	84, // 77: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	86, // 78: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	88, // 79: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	90, // 80: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	11, // 81: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	13, // 82: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	15, // 83: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	17, // 84: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	19, // 85: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	21, // 86: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	23, // 87: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	25, // 88: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	27, // 89: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	32, // 90: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	34, // 91: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	36, // 92: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	41, // 93: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
+	43, // 94: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
+	45, // 95: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
+	47, // 96: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
+	49, // 97: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
+	51, // 98: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
+	53, // 99: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
+	57, // 100: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	59, // 101: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	62, // 102: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	64, // 103: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	66, // 104: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	68, // 105: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	70, // 106: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	72, // 107: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	76, // 108: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	81, // 109: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	83, // 110: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	85, // 111: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	87, // 112: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	89, // 113: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	91, // 114: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	81, // [81:115] is the sub-list for method output_type
+	47, // [47:81] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -4954,16 +6300,16 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
-	file_prony_admin_v1_admin_proto_msgTypes[53].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[64].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[66].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[70].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[81].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[83].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   68,
+			NumEnums:      7,
+			NumMessages:   86,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -38,6 +38,13 @@ const (
 	AdminService_ListDead_FullMethodName           = "/prony.admin.v1.AdminService/ListDead"
 	AdminService_RedriveDead_FullMethodName        = "/prony.admin.v1.AdminService/RedriveDead"
 	AdminService_PurgeDead_FullMethodName          = "/prony.admin.v1.AdminService/PurgeDead"
+	AdminService_SetRecurring_FullMethodName       = "/prony.admin.v1.AdminService/SetRecurring"
+	AdminService_ListRecurring_FullMethodName      = "/prony.admin.v1.AdminService/ListRecurring"
+	AdminService_GetRecurring_FullMethodName       = "/prony.admin.v1.AdminService/GetRecurring"
+	AdminService_PauseRecurring_FullMethodName     = "/prony.admin.v1.AdminService/PauseRecurring"
+	AdminService_ResumeRecurring_FullMethodName    = "/prony.admin.v1.AdminService/ResumeRecurring"
+	AdminService_RunRecurring_FullMethodName       = "/prony.admin.v1.AdminService/RunRecurring"
+	AdminService_DeleteRecurring_FullMethodName    = "/prony.admin.v1.AdminService/DeleteRecurring"
 	AdminService_ListTenants_FullMethodName        = "/prony.admin.v1.AdminService/ListTenants"
 	AdminService_ConfigureTenant_FullMethodName    = "/prony.admin.v1.AdminService/ConfigureTenant"
 	AdminService_CreateToken_FullMethodName        = "/prony.admin.v1.AdminService/CreateToken"
@@ -75,7 +82,7 @@ type AdminServiceClient interface {
 	// PurgeQueue permanently removes the queue's ready and delayed tasks. Leased and dead tasks stay.
 	PurgeQueue(ctx context.Context, in *PurgeQueueRequest, opts ...grpc.CallOption) (*PurgeQueueResponse, error)
 	// DeleteQueue removes an empty queue with its policy and statistics. With force it first removes
-	// the queue's tasks, in whatever state. Results of its tasks can no longer be read. A queue
+	// the queue's recurring tasks, and its tasks in whatever state. Results of its tasks can no longer be read. A queue
 	// created later under the same name is a new queue.
 	DeleteQueue(ctx context.Context, in *DeleteQueueRequest, opts ...grpc.CallOption) (*DeleteQueueResponse, error)
 	// ListTasks returns a queue's tasks in one state, page by page.
@@ -90,6 +97,24 @@ type AdminServiceClient interface {
 	RedriveDead(ctx context.Context, in *RedriveDeadRequest, opts ...grpc.CallOption) (*RedriveDeadResponse, error)
 	// PurgeDead permanently removes dead tasks.
 	PurgeDead(ctx context.Context, in *PurgeDeadRequest, opts ...grpc.CallOption) (*PurgeDeadResponse, error)
+	// SetRecurring creates a recurring task, or replaces its schedule, policies and template. It
+	// creates the queue if it does not exist. If the schedule changes, the first due time is after the
+	// call. Otherwise the due times, the counters and the pause stay as they were.
+	SetRecurring(ctx context.Context, in *SetRecurringRequest, opts ...grpc.CallOption) (*SetRecurringResponse, error)
+	// ListRecurring returns recurring tasks, sorted by queue and name, without payloads and headers.
+	ListRecurring(ctx context.Context, in *ListRecurringRequest, opts ...grpc.CallOption) (*ListRecurringResponse, error)
+	// GetRecurring returns one recurring task.
+	GetRecurring(ctx context.Context, in *GetRecurringRequest, opts ...grpc.CallOption) (*GetRecurringResponse, error)
+	// PauseRecurring stops the runs of a recurring task. Due times during the pause are neither run
+	// nor missed.
+	PauseRecurring(ctx context.Context, in *PauseRecurringRequest, opts ...grpc.CallOption) (*PauseRecurringResponse, error)
+	// ResumeRecurring ends a pause.
+	ResumeRecurring(ctx context.Context, in *ResumeRecurringRequest, opts ...grpc.CallOption) (*ResumeRecurringResponse, error)
+	// RunRecurring enqueues a task of a recurring task immediately, even if the recurring task is
+	// paused or its last task is unfinished. It does not change the due times.
+	RunRecurring(ctx context.Context, in *RunRecurringRequest, opts ...grpc.CallOption) (*RunRecurringResponse, error)
+	// DeleteRecurring removes a recurring task. Tasks that it enqueued stay.
+	DeleteRecurring(ctx context.Context, in *DeleteRecurringRequest, opts ...grpc.CallOption) (*DeleteRecurringResponse, error)
 	// ListTenants returns the tenants that have quotas, tokens or queues (operator).
 	ListTenants(ctx context.Context, in *ListTenantsRequest, opts ...grpc.CallOption) (*ListTenantsResponse, error)
 	// ConfigureTenant replaces all quotas of a tenant (operator).
@@ -245,6 +270,76 @@ func (c *adminServiceClient) PurgeDead(ctx context.Context, in *PurgeDeadRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PurgeDeadResponse)
 	err := c.cc.Invoke(ctx, AdminService_PurgeDead_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) SetRecurring(ctx context.Context, in *SetRecurringRequest, opts ...grpc.CallOption) (*SetRecurringResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetRecurringResponse)
+	err := c.cc.Invoke(ctx, AdminService_SetRecurring_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ListRecurring(ctx context.Context, in *ListRecurringRequest, opts ...grpc.CallOption) (*ListRecurringResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRecurringResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListRecurring_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) GetRecurring(ctx context.Context, in *GetRecurringRequest, opts ...grpc.CallOption) (*GetRecurringResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRecurringResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetRecurring_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) PauseRecurring(ctx context.Context, in *PauseRecurringRequest, opts ...grpc.CallOption) (*PauseRecurringResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PauseRecurringResponse)
+	err := c.cc.Invoke(ctx, AdminService_PauseRecurring_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ResumeRecurring(ctx context.Context, in *ResumeRecurringRequest, opts ...grpc.CallOption) (*ResumeRecurringResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResumeRecurringResponse)
+	err := c.cc.Invoke(ctx, AdminService_ResumeRecurring_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) RunRecurring(ctx context.Context, in *RunRecurringRequest, opts ...grpc.CallOption) (*RunRecurringResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RunRecurringResponse)
+	err := c.cc.Invoke(ctx, AdminService_RunRecurring_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) DeleteRecurring(ctx context.Context, in *DeleteRecurringRequest, opts ...grpc.CallOption) (*DeleteRecurringResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteRecurringResponse)
+	err := c.cc.Invoke(ctx, AdminService_DeleteRecurring_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -421,7 +516,7 @@ type AdminServiceServer interface {
 	// PurgeQueue permanently removes the queue's ready and delayed tasks. Leased and dead tasks stay.
 	PurgeQueue(context.Context, *PurgeQueueRequest) (*PurgeQueueResponse, error)
 	// DeleteQueue removes an empty queue with its policy and statistics. With force it first removes
-	// the queue's tasks, in whatever state. Results of its tasks can no longer be read. A queue
+	// the queue's recurring tasks, and its tasks in whatever state. Results of its tasks can no longer be read. A queue
 	// created later under the same name is a new queue.
 	DeleteQueue(context.Context, *DeleteQueueRequest) (*DeleteQueueResponse, error)
 	// ListTasks returns a queue's tasks in one state, page by page.
@@ -436,6 +531,24 @@ type AdminServiceServer interface {
 	RedriveDead(context.Context, *RedriveDeadRequest) (*RedriveDeadResponse, error)
 	// PurgeDead permanently removes dead tasks.
 	PurgeDead(context.Context, *PurgeDeadRequest) (*PurgeDeadResponse, error)
+	// SetRecurring creates a recurring task, or replaces its schedule, policies and template. It
+	// creates the queue if it does not exist. If the schedule changes, the first due time is after the
+	// call. Otherwise the due times, the counters and the pause stay as they were.
+	SetRecurring(context.Context, *SetRecurringRequest) (*SetRecurringResponse, error)
+	// ListRecurring returns recurring tasks, sorted by queue and name, without payloads and headers.
+	ListRecurring(context.Context, *ListRecurringRequest) (*ListRecurringResponse, error)
+	// GetRecurring returns one recurring task.
+	GetRecurring(context.Context, *GetRecurringRequest) (*GetRecurringResponse, error)
+	// PauseRecurring stops the runs of a recurring task. Due times during the pause are neither run
+	// nor missed.
+	PauseRecurring(context.Context, *PauseRecurringRequest) (*PauseRecurringResponse, error)
+	// ResumeRecurring ends a pause.
+	ResumeRecurring(context.Context, *ResumeRecurringRequest) (*ResumeRecurringResponse, error)
+	// RunRecurring enqueues a task of a recurring task immediately, even if the recurring task is
+	// paused or its last task is unfinished. It does not change the due times.
+	RunRecurring(context.Context, *RunRecurringRequest) (*RunRecurringResponse, error)
+	// DeleteRecurring removes a recurring task. Tasks that it enqueued stay.
+	DeleteRecurring(context.Context, *DeleteRecurringRequest) (*DeleteRecurringResponse, error)
 	// ListTenants returns the tenants that have quotas, tokens or queues (operator).
 	ListTenants(context.Context, *ListTenantsRequest) (*ListTenantsResponse, error)
 	// ConfigureTenant replaces all quotas of a tenant (operator).
@@ -512,6 +625,27 @@ func (UnimplementedAdminServiceServer) RedriveDead(context.Context, *RedriveDead
 }
 func (UnimplementedAdminServiceServer) PurgeDead(context.Context, *PurgeDeadRequest) (*PurgeDeadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PurgeDead not implemented")
+}
+func (UnimplementedAdminServiceServer) SetRecurring(context.Context, *SetRecurringRequest) (*SetRecurringResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetRecurring not implemented")
+}
+func (UnimplementedAdminServiceServer) ListRecurring(context.Context, *ListRecurringRequest) (*ListRecurringResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRecurring not implemented")
+}
+func (UnimplementedAdminServiceServer) GetRecurring(context.Context, *GetRecurringRequest) (*GetRecurringResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRecurring not implemented")
+}
+func (UnimplementedAdminServiceServer) PauseRecurring(context.Context, *PauseRecurringRequest) (*PauseRecurringResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PauseRecurring not implemented")
+}
+func (UnimplementedAdminServiceServer) ResumeRecurring(context.Context, *ResumeRecurringRequest) (*ResumeRecurringResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResumeRecurring not implemented")
+}
+func (UnimplementedAdminServiceServer) RunRecurring(context.Context, *RunRecurringRequest) (*RunRecurringResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RunRecurring not implemented")
+}
+func (UnimplementedAdminServiceServer) DeleteRecurring(context.Context, *DeleteRecurringRequest) (*DeleteRecurringResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteRecurring not implemented")
 }
 func (UnimplementedAdminServiceServer) ListTenants(context.Context, *ListTenantsRequest) (*ListTenantsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTenants not implemented")
@@ -791,6 +925,132 @@ func _AdminService_PurgeDead_Handler(srv interface{}, ctx context.Context, dec f
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).PurgeDead(ctx, req.(*PurgeDeadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_SetRecurring_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetRecurringRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).SetRecurring(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_SetRecurring_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).SetRecurring(ctx, req.(*SetRecurringRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ListRecurring_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRecurringRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListRecurring(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListRecurring_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListRecurring(ctx, req.(*ListRecurringRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_GetRecurring_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRecurringRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetRecurring(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetRecurring_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetRecurring(ctx, req.(*GetRecurringRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_PauseRecurring_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PauseRecurringRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).PauseRecurring(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_PauseRecurring_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).PauseRecurring(ctx, req.(*PauseRecurringRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ResumeRecurring_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResumeRecurringRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ResumeRecurring(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ResumeRecurring_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ResumeRecurring(ctx, req.(*ResumeRecurringRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_RunRecurring_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RunRecurringRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).RunRecurring(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_RunRecurring_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).RunRecurring(ctx, req.(*RunRecurringRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_DeleteRecurring_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteRecurringRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).DeleteRecurring(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_DeleteRecurring_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).DeleteRecurring(ctx, req.(*DeleteRecurringRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1119,6 +1379,34 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PurgeDead",
 			Handler:    _AdminService_PurgeDead_Handler,
+		},
+		{
+			MethodName: "SetRecurring",
+			Handler:    _AdminService_SetRecurring_Handler,
+		},
+		{
+			MethodName: "ListRecurring",
+			Handler:    _AdminService_ListRecurring_Handler,
+		},
+		{
+			MethodName: "GetRecurring",
+			Handler:    _AdminService_GetRecurring_Handler,
+		},
+		{
+			MethodName: "PauseRecurring",
+			Handler:    _AdminService_PauseRecurring_Handler,
+		},
+		{
+			MethodName: "ResumeRecurring",
+			Handler:    _AdminService_ResumeRecurring_Handler,
+		},
+		{
+			MethodName: "RunRecurring",
+			Handler:    _AdminService_RunRecurring_Handler,
+		},
+		{
+			MethodName: "DeleteRecurring",
+			Handler:    _AdminService_DeleteRecurring_Handler,
 		},
 		{
 			MethodName: "ListTenants",

@@ -15,7 +15,7 @@ import (
 func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
 	same := queuepb.Settlement{
 		Action: c.how.action, Result: c.how.result, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs,
-		Permanent: c.how.permanent, Note: c.how.note,
+		Permanent: c.how.permanent,
 	}
 	var small [64]byte
 	rest := small[:]
@@ -268,7 +268,7 @@ func (s *settlement) tryUnary(ctx context.Context, tasks []*queuepb.Task) ([]*qu
 	default:
 		in := &queuepb.ExtendRequest{Tenant: tenant}
 		for _, t := range tasks {
-			in.Extensions = append(in.Extensions, &queuepb.Extension{Id: sendable(t.GetId()), Token: t.GetToken(), LeaseMs: s.how.leaseMs, Note: s.how.note})
+			in.Extensions = append(in.Extensions, &queuepb.Extension{Id: sendable(t.GetId()), Token: t.GetToken(), LeaseMs: s.how.leaseMs, Note: s.how.error})
 		}
 		return results(api.Extend(ctx, in))
 	}

@@ -201,12 +201,11 @@ type settling struct {
 	error   string
 	delayMs uint64
 	leaseMs uint64
-	note    string
 
 	permanent bool
 }
 
-func (s *settling) bytes() int { return len(s.error) + len(s.result) + len(s.note) }
+func (s *settling) bytes() int { return len(s.error) + len(s.result) }
 
 // Complete settles a task whose work succeeded. It returns the same errors as Producer.Enqueue, and
 // ErrStaleToken if the lease has ended: it has expired, or the task was already settled. The error
@@ -266,7 +265,7 @@ func (w *Worker) Extend(ctx context.Context, t *queuepb.Task, lease time.Duratio
 // note "" keeps the old one.
 func (w *Worker) ExtendWithNote(ctx context.Context, t *queuepb.Task, lease time.Duration, note string) error {
 	return w.settleOne(ctx, t, settling{
-		action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, leaseMs: uint64(lease.Milliseconds()), note: sendable(note),
+		action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, leaseMs: uint64(lease.Milliseconds()), error: sendable(note),
 	})
 }
 

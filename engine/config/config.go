@@ -39,6 +39,7 @@ func Default() *Config {
 			Listen:            []string{"127.0.0.1:7070"},
 			HTTP:              "127.0.0.1:7072",
 			Admin:             "127.0.0.1:7071",
+			UI:                true,
 			Shards:            1,
 			Durability:        storage.Sync,
 			SyncInterval:      storage.DefaultSyncInterval,

@@ -313,7 +313,7 @@ admin {
 		`q.hcl:5:1: unknown attribute tls in the file: tls is a block: write tls { ... } without =`,
 		`q.hcl:6:1: unknown attribute lease in the file: did you mean lease in queue?`,
 		`q.hcl:7:1: new_admin_token cannot be in the file, where it would take effect at every start: pass --new-admin-token to one start`,
-		`q.hcl:8:1: unknown attribute replicas in the file: the attributes here are: listen, http, admin, allowed_hosts, insecure, busy_poll, address_file, data, shards, durability, sync_interval, stall_max, disk_low, disk_critical, auth, memory`,
+		`q.hcl:8:1: unknown attribute replicas in the file: the attributes here are: listen, http, admin, ui, allowed_hosts, insecure, busy_poll, address_file, data, shards, durability, sync_interval, stall_max, disk_low, disk_critical, auth, memory`,
 		`q.hcl:9:17: sync_interval is number: write a string with the unit, as in "30s"`,
 		`q.hcl:10:12: insecure is string: write true or false, without quotes`,
 		`q.hcl:11:8: Variables not allowed: Variables may not be used here`,

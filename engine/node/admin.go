@@ -14,10 +14,11 @@ import (
 	"github.com/pronybench/prony/engine/internal/serialbudget"
 	"github.com/pronybench/prony/engine/rest"
 	"github.com/pronybench/prony/engine/rpc/admin"
+	"github.com/pronybench/prony/engine/ui"
 )
 
 // newAdmin creates the server of the admin listener. It serves probes, metrics, profiles, the
-// audit, settings, and the admin service over gRPC and REST. It is separate from the clients'
+// audit, settings, the web page for operators, and the admin service over gRPC and REST. It is separate from the clients'
 // listeners, because profiles reveal internals and cost CPU time.
 func (n *Node) newAdmin(service adminpb.AdminServiceServer, c Config) error {
 	if n.adminAt == nil {
@@ -61,6 +62,9 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, c Config) error {
 	mux.Handle("/v1/", api)
 	for _, path := range rest.OpenAPIPaths() {
 		mux.Handle(path, api)
+	}
+	if c.UI {
+		mux.Handle(ui.Root, n.newUI(service, c))
 	}
 	calls, server := admin.NewServer(service, c.Limits, n.bounds, n.health, n.auth, n.metrics.Interceptors()...)
 	n.adminGRPC = server

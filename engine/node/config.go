@@ -37,6 +37,8 @@ type Config struct {
 	// header of a request to HTTP or Admin. Pages of these hosts may send requests. "*" accepts
 	// every Host.
 	AllowedHosts []string
+	// UI is true if the admin listener serves the web page of package ui.
+	UI bool
 	// BusyPoll makes gRPC connections without TLS poll before their thread sleeps. Package busypoll
 	// describes when this is useful.
 	BusyPoll bool

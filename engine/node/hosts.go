@@ -61,6 +61,14 @@ func (n *Node) hostsOf(c Config, l net.Listener) *hosts {
 	return h
 }
 
+// known returns the same hosts, except that it refuses an unknown Host unless AllowedHosts contains
+// everyHost. A page that has cookies needs this.
+func (h *hosts) known() *hosts {
+	strict := *h
+	strict.every = slices.Contains(h.allowed, everyHost)
+	return &strict
+}
+
 // guard refuses requests that a page of another site may have sent. It accepts all gRPC calls
 // without Origin, because pages cannot send such calls.
 func (h *hosts) guard(next http.Handler) http.Handler {

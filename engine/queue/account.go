@@ -91,6 +91,10 @@ func (s *State) restoreAccounts(sign int64) {
 		c := q.record.Counts
 		q.account.Restore(sign*int64(c.held()), sign*q.record.chargedBytes(), sign*int64(c.Leased))
 	}
+	s.recurring.byName.Ascend(func(r *recurringTask) bool {
+		r.queue.account.Restore(0, sign*r.Spec.bytes(r.Name), 0)
+		return true
+	})
 	for _, b := range []*buckets{&s.keys, &s.uniques, &s.results} {
 		for at, sum := range b.sums {
 			s.cfg.Account(at.tenant).Restore(0, sign*sum.bytes, 0)

@@ -8,11 +8,12 @@ package queue
 // the task, its progress, its entries in the indexes by time, its part of a lease, and its dead
 // record.
 const (
-	taskRecordBytes    = 128
-	attemptRecordBytes = 64
-	resultRecordBytes  = 64
-	keyRecordBytes     = 64
-	queueRecordBytes   = 512
+	taskRecordBytes      = 128
+	attemptRecordBytes   = 64
+	resultRecordBytes    = 64
+	keyRecordBytes       = 64
+	queueRecordBytes     = 512
+	recurringRecordBytes = 512
 )
 
 // TaskBytes returns the charge of a task without its history. payload includes the headers.

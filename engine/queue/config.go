@@ -10,6 +10,9 @@ type Config struct {
 	Queues      int    // maximum number of queues in the shard
 	// QueuesPerTenant is the maximum number of queues of one tenant in the shard.
 	QueuesPerTenant int
+	// RecurringPerTenant is the maximum number of recurring tasks of one tenant in the shard.
+	RecurringPerTenant int
+	RecurringBytesMax  int64 // maximum charge of all recurring tasks in the shard, which are in memory
 	// IdleMs is the time after which an unused queue is deleted, if it is empty and was never
 	// configured.
 	IdleMs uint64
@@ -41,11 +44,15 @@ type Config struct {
 	turnMax int
 	// cancelledMax is the number of cancelled leases that a state remembers; smaller in tests.
 	cancelledMax int
+	runsMax      int   // number of due times of recurring tasks that one Tick settles; smaller in tests
 	trimAfterMs  int64 // idle time after which a queue frees the memory of its windows
 
 	// Deliveries, if not nil, returns an empty list for the next Grant, unless the grant belongs to
 	// a Once claim. It allows the caller of Dispatch to reuse the lists of earlier grants.
 	Deliveries func() []Delivery
+	// Growth, if not nil, returns an error while the disk has no space for new tasks of recurring
+	// tasks.
+	Growth func() error
 	// Account returns a tenant's account; nil means that there are no quotas.
 	Account func(tenant string) Account
 	// Counting, if not nil, is called with true once the accounts include the contents of the
@@ -74,6 +81,9 @@ func DefaultConfig() Config {
 		QueuesPerTenant: 10_000,
 		IdleMs:          24 * 3600_000,
 
+		RecurringPerTenant: 10_000,
+		RecurringBytesMax:  32 << 20,
+
 		WindowTasks:    4_096,
 		WindowsTasks:   1 << 20,
 		CacheBytesMax:  64 << 20,
@@ -84,6 +94,7 @@ func DefaultConfig() Config {
 		SweepMax:       TurnMax / 2,
 		cancelledMax:   4_096,
 		trimAfterMs:    10_000,
+		runsMax:        TurnMax / 2,
 	}
 }
 
@@ -101,6 +112,9 @@ func (c Config) withDefaults() Config {
 	c.CacheBytesMax = orDefault(c.CacheBytesMax, d.CacheBytesMax)
 	c.RefillBytesMax = orDefault(c.RefillBytesMax, d.RefillBytesMax)
 	c.cancelledMax = orDefault(c.cancelledMax, d.cancelledMax)
+	c.RecurringPerTenant = orDefault(c.RecurringPerTenant, d.RecurringPerTenant)
+	c.RecurringBytesMax = orDefault(c.RecurringBytesMax, d.RecurringBytesMax)
+	c.runsMax = orDefault(c.runsMax, d.runsMax)
 	c.trimAfterMs = orDefault(c.trimAfterMs, d.trimAfterMs)
 	c.historyPart = orDefault(c.historyPart, d.historyPart)
 	c.turnMax = orDefault(c.turnMax, d.turnMax)

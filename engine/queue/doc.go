@@ -35,6 +35,7 @@
 //	leases      lease batches, their expiries and extensions: queues
 //	retention   keys, results, histories, times to live, dead letters: accounts, queues, watches
 //	cancelled   leases that ended because their tasks were cancelled
+//	recurring   recurring tasks, in the order of their names and of their next runs
 //	dispatcher  waiters, their credit and their turns: queues, lanes, leases, retention
 //
 // # Concurrency

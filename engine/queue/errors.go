@@ -19,6 +19,9 @@ var (
 	ErrTooManyQueues = errors.New("too many queues: delete queues or raise the limit")
 	// ErrQueueNotEmpty means that a queue cannot be deleted, because it has tasks.
 	ErrQueueNotEmpty = errors.New("the queue is not empty")
+	// ErrTooManyRecurring means that the tenant has the maximum number of recurring tasks in the
+	// shard, or that those of the shard have the maximum number of bytes.
+	ErrTooManyRecurring = errors.New("too many recurring tasks: delete some or raise the limit")
 	// ErrNumbersUsedUp means that a restore cannot skip further numbers. It occurs after a chain of
 	// 32,768 restores, each from a backup of the previously restored server. It also occurs if the
 	// times between the backups and restores of such a chain add up to 69 years.

@@ -65,6 +65,11 @@ type Journal interface {
 	DropResults(bucket int64)
 	// PutSum stores a tenant's charge for its records in a bucket. It removes a charge of 0.
 	PutSum(s Sum)
+	// PutRecurring stores the spec of a queue's recurring task. PutRecurringProgress stores its
+	// progress. DropRecurring removes both.
+	PutRecurring(queue uint32, name string, s *RecurringSpec)
+	PutRecurringProgress(queue uint32, name string, p *RecurringProgress)
+	DropRecurring(queue uint32, name string)
 	PutQueue(r *Record)
 	// DropQueue removes the record of a queue that has no tasks, if it is stored.
 	DropQueue(id uint32)

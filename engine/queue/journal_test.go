@@ -38,6 +38,12 @@ type resultEntry struct {
 	ref    Ref
 }
 
+// recurringEntry is the key of the records of a recurring task.
+type recurringEntry struct {
+	queue uint32
+	name  string
+}
+
 // mapJournal is a Journal that stores the records in maps, answers refills from them, and returns
 // the contents that a store would recover. It calls broken when a mutation violates the Journal's
 // contract.
@@ -63,6 +69,7 @@ type mapJournal struct {
 	notes     map[Ref]string
 	dead      map[Ref]Dead
 	queues    map[uint32]Record
+	recurring map[recurringEntry]Recurring
 	meta      Meta
 	reserved  Reserved
 }
@@ -75,6 +82,7 @@ func newMapJournal(broken func(format string, args ...any)) *mapJournal {
 		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, dueKeysOf: map[laneOf][]returnedKey{}, progress: map[Ref]Progress{},
 		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[expiryEntry]bool{}, keys: map[keyEntry]KeyRef{}, uniques: map[uniqueEntry]UniqueRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
 		leases: map[uint64][]LeaseRef{}, extended: map[uint64]int64{}, notes: map[Ref]string{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
+		recurring: map[recurringEntry]Recurring{},
 	}
 }
 
@@ -255,6 +263,31 @@ func (j *mapJournal) PutQueue(r *Record) {
 		stored.Due = &due
 	}
 	j.queues[r.ID] = stored
+}
+
+func (j *mapJournal) PutRecurring(queue uint32, name string, s *RecurringSpec) {
+	key := recurringEntry{queue, name}
+	r := j.recurring[key]
+	r.Queue, r.Name, r.Spec = queue, name, *s
+	j.recurring[key] = r
+}
+
+func (j *mapJournal) PutRecurringProgress(queue uint32, name string, p *RecurringProgress) {
+	key := recurringEntry{queue, name}
+	r, found := j.recurring[key]
+	if !found {
+		j.broken("the progress of recurring task %v is put, which does not exist", key)
+	}
+	r.Progress = *p
+	j.recurring[key] = r
+}
+
+func (j *mapJournal) DropRecurring(queue uint32, name string) {
+	key := recurringEntry{queue, name}
+	if _, found := j.recurring[key]; !found {
+		j.broken("recurring task %v is dropped and does not exist", key)
+	}
+	delete(j.recurring, key)
 }
 
 func (j *mapJournal) DropQueue(id uint32)    { delete(j.queues, id) }
@@ -439,6 +472,14 @@ func (j *mapJournal) recovered() Recovered {
 		out.Queues = append(out.Queues, r)
 	}
 	slices.SortFunc(out.Queues, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+	for _, r := range j.recurring {
+		_, stored := j.tasks[r.Progress.Last]
+		_, died := j.dead[r.Progress.Last]
+		out.Recurring = append(out.Recurring, RecoveredRecurring{Recurring: r, Unfinished: r.Progress.Runs > 0 && stored && !died})
+	}
+	slices.SortFunc(out.Recurring, func(a, b RecoveredRecurring) int {
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Name, b.Name))
+	})
 	for batch, refs := range j.leases {
 		refs = slices.Clone(refs)
 		var extended []int

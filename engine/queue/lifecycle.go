@@ -21,11 +21,14 @@ const (
 )
 
 // Delete removes a queue without tasks, and its policy. It returns ErrQueueNotEmpty if the queue
-// has tasks. Results and idempotency keys of its tasks can no longer be found, but stay stored
+// has tasks or recurring tasks. Results and idempotency keys of its tasks can no longer be found, but stay stored
 // until they expire. Waiters of the queue continue to wait, for a new queue of the same name.
 func (s *State) Delete(q *Queue) error {
 	if held := q.record.Counts.held(); held > 0 {
 		return fmt.Errorf("%w: it has %d tasks", ErrQueueNotEmpty, held)
+	}
+	if n := len(s.recurring.ofQueue(q)); n > 0 {
+		return fmt.Errorf("%w: it has %d recurring tasks", ErrQueueNotEmpty, n)
 	}
 	s.trim(q)
 	s.removeLanes(q)
@@ -46,7 +49,7 @@ func (s *State) visitIdle() {
 		}
 		s.trim(q)
 		switch {
-		case !q.removable():
+		case !q.removable() || len(s.recurring.ofQueue(q)) > 0:
 			s.idle.remove(q) // until the queue is used again
 		case s.nowMs < q.removableMs:
 			q.idleMs = q.removableMs

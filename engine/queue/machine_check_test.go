@@ -52,6 +52,7 @@ func (m *machine) check(t *rapid.T) {
 	m.checkBuckets(t)
 	m.checkUniques(t)
 	m.checkQueues(t)
+	m.checkRecurring(t)
 	m.checkAccounts(t)
 	m.checkEnded(t)
 	if got := m.state.CancelledLeases(); !slices.Equal(got, m.reported) {
@@ -237,7 +238,13 @@ func (m *machine) checkQueues(t *rapid.T) {
 	if len(m.journal.queues) != len(m.order) || len(m.state.QueueIDs()) != len(m.order) {
 		t.Fatalf("%d queues are stored, %d have figures, want %d", len(m.journal.queues), len(m.state.QueueIDs()), len(m.order))
 	}
+	if n := m.state.names.Len(); n != len(m.order) {
+		t.Fatalf("%d queues are listed, want %d", n, len(m.order))
+	}
 	for _, q := range m.order {
+		if ids, _ := m.state.List(QueueList{Tenant: q.tenant, Prefix: q.name, Limit: 1}); !slices.Equal(ids, []uint32{q.id}) {
+			t.Fatalf("the list from queue %s of %s begins with %v, want %d", q.name, q.tenant, ids, q.id)
+		}
 		rec, want := m.journal.queues[q.id], q.counts()
 		m.checkDue(t, q, &rec)
 		rec.Due = nil

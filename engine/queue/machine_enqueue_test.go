@@ -129,28 +129,32 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	if n.Key != "" && unique == nil {
 		m.keys[key] = modelKey{ref: want, untilMs: until}
 	}
+	task := m.add(q, n, want)
+	if unique != nil {
+		task.key, task.extras.Unique = n.Key, &Unique{HashKey(n.Key), scope, unique.bucket}
+		unique.task, unique.dueMs = task, task.dueMs
+		m.uniques[key] = unique
+	}
+}
+
+// add adds a task to the model that the state has enqueued.
+func (m *machine) add(q *modelQueue, n *NewTask, ref Ref) *modelTask {
 	attemptsMax := cmp.Or(n.MaxAttempts, q.policy.MaxAttempts, m.cfg.MaxAttempts)
 	task := &modelTask{
-		ref: want, tenant: tenant, queue: n.Queue, payload: n.Payload, hasHeaders: n.HasHeaders, enqueuedMs: m.now,
+		ref: ref, tenant: q.tenant, queue: n.Queue, payload: n.Payload, hasHeaders: n.HasHeaders, enqueuedMs: m.now,
 		attemptsMax: attemptsMax, maxAttempts: attemptsMax, leaseMs: cmp.Or(n.LeaseMs, q.policy.LeaseMs, m.cfg.LeaseMs), phase: fresh,
 		extras: Extras{Backoff: mergeBackoff(n.Backoff, q.policy.Backoff), RetentionMs: cmp.Or(n.RetentionMs, q.policy.RetentionMs)},
 	}
 	if ttl := cmp.Or(n.TTLMs, q.policy.TTLMs); ttl > 0 {
 		task.extras.ExpiresAtMs = m.now + int64(ttl)
 	}
-	if unique != nil {
-		task.key, task.extras.Unique = n.Key, &Unique{HashKey(n.Key), scope, unique.bucket}
-		unique.task, m.uniques[key] = task, unique
-	}
 	if due := max(m.now+int64(n.DelayMs), n.NotBeforeMs); due > m.now {
 		task.phase, task.dueMs, task.settled = returned, due, true
-		if unique != nil {
-			unique.dueMs = due
-		}
 	}
 	q.tasks = append(q.tasks, task)
 	m.tasks = append(m.tasks, task)
-	m.byRef[want] = task
+	m.byRef[ref] = task
+	return task
 }
 
 // keyBucket returns the bucket of a key that expires at a time.
@@ -197,6 +201,15 @@ func (m *machine) held(tenant string) *fakeAccount {
 	for at, r := range j.results {
 		if its(at.ref.Queue) {
 			a.bytes += 64 + int64(len(r.Value))
+		}
+	}
+	for _, r := range j.recurring {
+		if its(r.Queue) {
+			t := &r.Spec.Template
+			a.bytes += int64(512 + len(r.Name) + len(r.Spec.Schedule.Cron) + len(t.Payload))
+			for key, value := range t.Headers {
+				a.bytes += int64(2 + 3 + len(key) + len(value))
+			}
 		}
 	}
 	for at := range j.keys {

@@ -44,7 +44,7 @@ func (m *machine) deleteQueue(t *rapid.T) {
 		}
 	}
 	err := m.state.Delete(m.state.byID[q.id])
-	if q.held() > 0 {
+	if q.held() > 0 || m.recurs(q) {
 		if !errors.Is(err, ErrQueueNotEmpty) {
 			t.Fatalf("a queue with %d tasks is deleted: %v", q.held(), err)
 		}
@@ -97,7 +97,7 @@ func (m *machine) vanished(t *rapid.T) {
 				t.Fatalf("queue %s of %s was deleted although the result of %v is valid", q.name, q.tenant, ref)
 			}
 		}
-		if q.held() > 0 || q.version > 0 || q.paused {
+		if q.held() > 0 || q.version > 0 || q.paused || m.recurs(q) {
 			t.Fatalf("queue %s of %s was deleted: %+v", q.name, q.tenant, *q)
 		}
 		m.forget(q)

@@ -31,16 +31,17 @@ type machine struct {
 	order    []*modelQueue // in the order of creation
 	issued   []string      // the tenants of all queues ever created, by number
 	// Numbers that may have been issued before the last recovery and must not be issued again.
-	skipped Reserved
-	tasks   []*modelTask
-	byRef   map[Ref]*modelTask
-	waiters []*modelWaiter
-	tokens  map[uint64]bool // all tokens ever issued
-	keys    map[keyOf]modelKey
-	uniques map[keyOf]*modelUnique
-	results map[Ref]Result
-	watched map[Ref]int
-	ended   []Ended // of watched tasks, since the last call of Ended
+	skipped   Reserved
+	tasks     []*modelTask
+	byRef     map[Ref]*modelTask
+	waiters   []*modelWaiter
+	tokens    map[uint64]bool // all tokens ever issued
+	keys      map[keyOf]modelKey
+	uniques   map[keyOf]*modelUnique
+	results   map[Ref]Result
+	recurring []*modelRecurring
+	watched   map[Ref]int
+	ended     []Ended // of watched tasks, since the last call of Ended
 	// cancelled contains the cancelled leases that the state remembers, from the oldest. reported
 	// contains those that CancelledLeases has not returned yet.
 	cancelled, reported []CancelledLease
@@ -73,6 +74,7 @@ func TestStateBehavesAsTheModel(t *testing.T) {
 			"read":        m.readPending,
 			"one task":    oneOf(m.cancel, m.redrive, m.redrive, m.purgeDead, m.watch, m.watch),
 			"queue":       oneOf(m.configure, m.pause, m.pause, m.purge, m.deleteQueue, m.otherShard, m.recover),
+			"recurring":   oneOf(m.setRecurring, m.setRecurring, m.pauseRecurring, m.runRecurring, m.deleteRecurring),
 		})
 		m.drain(t)
 	})
@@ -87,17 +89,20 @@ func newMachine(t *rapid.T) *machine {
 		figures: map[uint32]Stats{},
 		cfg: Config{
 			LeaseMs: 40, MaxAttempts: 2, Backoff: Backoff{InitialMs: 10, MaxMs: 50, MultiplierPercent: 200, JitterPercent: 25},
-			KeyWindowMs:     rapid.SampledFrom([]uint64{100, 5_000}).Draw(t, "key window"),
-			Queues:          rapid.IntRange(3, 6).Draw(t, "queues max"),
-			QueuesPerTenant: rapid.IntRange(2, 4).Draw(t, "queues per tenant max"),
-			trimAfterMs:     rapid.SampledFrom([]int64{1, 10_000}).Draw(t, "trim"),
-			IdleMs:          rapid.SampledFrom([]uint64{1, 60_000, 24 * 3600_000}).Draw(t, "idle"),
-			WindowTasks:     rapid.IntRange(2, 4).Draw(t, "window"),
-			WindowsTasks:    rapid.IntRange(1, 12).Draw(t, "windows"),
-			cancelledMax:    rapid.IntRange(1, 5).Draw(t, "cancelled max"),
-			turnMax:         rapid.SampledFrom([]int{2, 5, 1_000}).Draw(t, "turn"),
-			historyPart:     uint32(rapid.IntRange(1, 2).Draw(t, "history part")),
-			CacheBytesMax:   int64(rapid.IntRange(1, 40).Draw(t, "cache")),
+			KeyWindowMs:        rapid.SampledFrom([]uint64{100, 5_000}).Draw(t, "key window"),
+			Queues:             rapid.IntRange(3, 6).Draw(t, "queues max"),
+			QueuesPerTenant:    rapid.IntRange(2, 4).Draw(t, "queues per tenant max"),
+			trimAfterMs:        rapid.SampledFrom([]int64{1, 10_000}).Draw(t, "trim"),
+			IdleMs:             rapid.SampledFrom([]uint64{1, 60_000, 24 * 3600_000}).Draw(t, "idle"),
+			WindowTasks:        rapid.IntRange(2, 4).Draw(t, "window"),
+			WindowsTasks:       rapid.IntRange(1, 12).Draw(t, "windows"),
+			runsMax:            rapid.SampledFrom([]int{1, 2, 1_000}).Draw(t, "runs"),
+			RecurringPerTenant: rapid.IntRange(1, 3).Draw(t, "recurring per tenant max"),
+			RecurringBytesMax:  rapid.SampledFrom([]int64{1_100, 1 << 20}).Draw(t, "recurring bytes max"),
+			cancelledMax:       rapid.IntRange(1, 5).Draw(t, "cancelled max"),
+			turnMax:            rapid.SampledFrom([]int{2, 5, 1_000}).Draw(t, "turn"),
+			historyPart:        uint32(rapid.IntRange(1, 2).Draw(t, "history part")),
+			CacheBytesMax:      int64(rapid.IntRange(1, 40).Draw(t, "cache")),
 			// Some refills read one task, others read all.
 			SweepMax:       rapid.SampledFrom([]int{1, 1_000}).Draw(t, "sweep"),
 			LookMax:        rapid.SampledFrom([]int{1, 3, 4_096}).Draw(t, "count"),
@@ -134,8 +139,9 @@ func (m *machine) open(t *rapid.T, from Recovered) {
 		t.Fatalf("recover: %v", err)
 	}
 	m.state = s
-	s.Tick(m.now)
+	m.sweep()
 	m.vanished(t)
+	m.ran(t)
 }
 
 // recover replaces the state by one made from the stored records. Waiters and watches end.
@@ -172,11 +178,13 @@ func (m *machine) tick(t *rapid.T) {
 			m.noteDeath(task)
 		}
 	}
+	m.ran(t)
 }
 
-// sweep calls Tick until all expired leases have ended, as a shard does between commands.
+// sweep calls Tick until all expired leases have ended and all recurring tasks have run, as a shard
+// does between commands.
 func (m *machine) sweep() {
-	for m.state.Tick(m.now); !m.state.Swept(m.now); m.state.Tick(m.now) {
+	for m.state.Tick(m.now); !m.state.Swept(m.now) || m.state.recurring.due.nextMs() <= m.now; m.state.Tick(m.now) {
 	}
 }
 

@@ -1,6 +1,10 @@
 package queue
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/google/btree"
+)
 
 // queues contains the queues of a shard, and the lists of those queues that need work.
 type queues struct {
@@ -9,8 +13,9 @@ type queues struct {
 
 	byName map[queueName]*Queue
 	byID   map[uint32]*Queue
-	absent map[queueName]*Queue // queues without a record, for which waiters wait
-	last   *Queue               // cache: the queue of the last lookup by name or number
+	names  *btree.BTreeG[*Queue] // the same queues in the order of their names
+	absent map[queueName]*Queue  // queues without a record, for which waiters wait
+	last   *Queue                // cache: the queue of the last lookup by name or number
 
 	perTenant map[string]int // number of queues with a record of each tenant
 	nextID    uint32
@@ -118,6 +123,7 @@ func (qs *queues) newQueue(r Record) *Queue {
 	qs.show(q)
 	qs.byName[key] = q
 	qs.byID[r.ID] = q
+	qs.names.ReplaceOrInsert(q)
 	qs.nextID = max(qs.nextID, r.ID+1)
 	qs.perTenant[r.Tenant]++
 	return q
@@ -136,6 +142,7 @@ func (qs *queues) deleteRecord(q *Queue) {
 	key := queueName{q.record.Tenant, q.record.Name}
 	delete(qs.byName, key)
 	delete(qs.byID, q.record.ID)
+	qs.names.Delete(q)
 	qs.deleted, qs.gone = append(qs.deleted, q.record.ID), append(qs.gone, q.record.ID)
 	if qs.perTenant[q.record.Tenant]--; qs.perTenant[q.record.Tenant] == 0 {
 		delete(qs.perTenant, q.record.Tenant)

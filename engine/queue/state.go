@@ -14,6 +14,7 @@ type State struct {
 	retention
 	cancelled
 	dispatcher
+	recurring recurring // a field, because its names are those of other parts
 
 	reserved Reserved // the last reservation in the journal
 }
@@ -30,7 +31,8 @@ type Recovered struct {
 	UniqueBuckets []int64
 	ResultBuckets []int64
 	// Sums contains the tenants' charges for the records in these buckets.
-	Sums []Sum
+	Sums      []Sum
+	Recurring []RecoveredRecurring
 	// NextExpiryMs is the earliest time when a task's time to live ends; 0 or math.MaxInt64 if
 	// there is no such task.
 	NextExpiryMs int64
@@ -51,7 +53,7 @@ type RecoveredLease struct {
 func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	s := &State{
 		env:      env{cfg: cfg.withDefaults(), journal: journal},
-		watches:  watches{tracked: map[Ref]*tracking{}, watched: map[Ref]int{}},
+		watches:  watches{tracked: map[Ref]*tracking{}, watched: map[Ref]int{}, runs: map[Ref]*recurringTask{}},
 		reserved: from.Reserved,
 	}
 	if s.cfg.Account == nil {
@@ -59,7 +61,7 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	}
 	s.queues = queues{
 		env: &s.env, accounts: &s.accounts,
-		byName: map[queueName]*Queue{}, byID: map[uint32]*Queue{}, absent: map[queueName]*Queue{}, perTenant: map[string]int{},
+		byName: map[queueName]*Queue{}, byID: map[uint32]*Queue{}, names: newNames(), absent: map[queueName]*Queue{}, perTenant: map[string]int{},
 		nextID: max(from.Meta.NextQueue, from.Reserved.Queue), seqMin: from.Reserved.Seq,
 	}
 	s.lanes = lanes{env: &s.env, queues: &s.queues, watches: &s.watches}
@@ -82,6 +84,12 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	s.keepRecovered()
 	for _, r := range from.Leases {
 		if err := s.recoverLease(r); err != nil {
+			return nil, err
+		}
+	}
+	s.recurring = newRecurring()
+	for i := range from.Recurring {
+		if err := s.recoverRecurring(&from.Recurring[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -113,6 +113,9 @@ func (s *State) Redrive(t *Stored) (did bool, err error) {
 		MaxAttempts: t.Progress.Attempts + t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
 		History: t.Progress.History, Extras: t.Task.Extras.immortal(),
 	})
+	if r := s.runs[t.Ref]; r != nil {
+		r.unfinished = true
+	}
 	return true, nil
 }
 

@@ -1,7 +1,7 @@
 package queue
 
-// Tick advances the time: expired leases end, tasks become due, and expired keys and results are
-// dropped. All decisions until the next Tick are made as of this time.
+// Tick advances the time: expired leases end, tasks become due, recurring tasks run, and expired
+// keys and results are dropped. All decisions until the next Tick are made as of this time.
 func (s *State) Tick(now int64) {
 	s.nowMs = now
 	s.countAllDue() // must run first, because the calls below may put due tasks into lanes
@@ -14,6 +14,7 @@ func (s *State) Tick(now int64) {
 	}
 	s.given = 0
 	s.sweepLeases()
+	s.runRecurring()
 }
 
 func (s *State) advance(now int64) {
@@ -85,7 +86,9 @@ func (b *lease) expiresAlike(now int64) bool {
 
 // NextDeadlineMs returns the time of Tick's next work, or math.MaxInt64 if nothing is scheduled.
 func (s *State) NextDeadlineMs() int64 {
-	next := min(s.keys.next(), s.uniques.next(), s.results.next(), s.idle.nextMs(), s.expiry.nextMs(), s.due.nextMs())
+	next := min(
+		s.keys.next(), s.uniques.next(), s.results.next(), s.idle.nextMs(), s.expiry.nextMs(), s.due.nextMs(), s.recurring.due.nextMs(),
+	)
 	if s.expiring == nil {
 		next = min(next, s.ttlMs)
 	}

@@ -8,6 +8,8 @@ type watches struct {
 	expiring map[Ref]bool
 	watched  map[Ref]int // number of watches of each task
 	ended    []Ended
+	// runs contains the last task of each recurring task.
+	runs map[Ref]*recurringTask
 }
 
 type tracking struct {
@@ -88,8 +90,11 @@ func (w *watches) Ended() []Ended {
 }
 
 func (w *watches) end(e Ended) {
-	if len(w.watched) == 0 {
+	if len(w.watched)+len(w.runs) == 0 {
 		return
+	}
+	if r := w.runs[e.Ref]; r != nil {
+		r.unfinished = false
 	}
 	if _, ok := w.watched[e.Ref]; ok {
 		w.ended = append(w.ended, e)

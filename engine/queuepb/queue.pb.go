@@ -1590,7 +1590,7 @@ type Settlement struct {
 	Id     string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Token  uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
 	Action SettleAction           `protobuf:"varint,3,opt,name=action,proto3,enum=prony.queue.v1.SettleAction" json:"action,omitempty"`
-	// The error text, with FAIL.
+	// The error text, with FAIL. With EXTEND: the note, as in Extension.
 	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	// When the task is ready again, with FAIL (0: after the server's backoff) and RELEASE (0:
 	// immediately).
@@ -1600,9 +1600,7 @@ type Settlement struct {
 	// The task's result, with COMPLETE; retained if the task was enqueued with a result retention.
 	Result []byte `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
 	// With FAIL: the task is dead at once, whatever attempts it has left.
-	Permanent bool `protobuf:"varint,8,opt,name=permanent,proto3" json:"permanent,omitempty"`
-	// With EXTEND: as in Extension.
-	Note          string `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`
+	Permanent     bool `protobuf:"varint,8,opt,name=permanent,proto3" json:"permanent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1691,13 +1689,6 @@ func (x *Settlement) GetPermanent() bool {
 		return x.Permanent
 	}
 	return false
-}
-
-func (x *Settlement) GetNote() string {
-	if x != nil {
-		return x.Note
-	}
-	return ""
 }
 
 type Completion struct {
@@ -3248,7 +3239,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\vclaim_error\x18\x03 \x01(\v2\x19.prony.queue.v1.ItemErrorR\n" +
 	"claimError\x12#\n" +
 	"\rpaused_queues\x18\x04 \x03(\tR\fpausedQueues\x12\x14\n" +
-	"\x05quota\x18\x05 \x01(\tR\x05quota\"\xfe\x01\n" +
+	"\x05quota\x18\x05 \x01(\tR\x05quota\"\xea\x01\n" +
 	"\n" +
 	"Settlement\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -3258,8 +3249,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\bdelay_ms\x18\x05 \x01(\x04R\adelayMs\x12\x19\n" +
 	"\blease_ms\x18\x06 \x01(\x04R\aleaseMs\x12\x16\n" +
 	"\x06result\x18\a \x01(\fR\x06result\x12\x1c\n" +
-	"\tpermanent\x18\b \x01(\bR\tpermanent\x12\x12\n" +
-	"\x04note\x18\t \x01(\tR\x04note\"J\n" +
+	"\tpermanent\x18\b \x01(\bR\tpermanent\"J\n" +
 	"\n" +
 	"Completion\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +

@@ -680,13 +680,6 @@ func (m *Settlement) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
-	if len(m.Note) > 0 {
-		i -= len(m.Note)
-		copy(dAtA[i:], m.Note)
-		i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.Note)))
-		i--
-		dAtA[i] = 0x4a
-	}
 	if m.Permanent {
 		i--
 		if m.Permanent {
@@ -1627,10 +1620,6 @@ func (m *Settlement) SizeVT() (n int) {
 	}
 	if m.Permanent {
 		n += 2
-	}
-	l = len(m.Note)
-	if l > 0 {
-		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
 	}
 	n += len(m.unknownFields)
 	return n

@@ -148,15 +148,14 @@ func TestTheSuccessorGetsTheLastEntries(t *testing.T) {
 			waited <- g.members["n2"].raft.LastIndex()
 		}()
 		early := false
-		var last uint64
 		select {
-		case last = <-waited:
+		case <-waited:
 			early = true
 		case <-time.After(lastEntriesMax / 10):
 		}
 		release()
 		if !early {
-			if last = <-waited; last >= leader.raft.LastIndex() {
+			if <-waited >= leader.raft.LastIndex() {
 				return
 			}
 		}

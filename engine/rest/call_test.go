@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -45,6 +47,8 @@ var contract = map[string]map[string]string{
 		"GET /v1/queues": "ListQueues", "GET /v1/queues:get": "GetQueue", "POST /v1/queues:configure": "ConfigureQueue", "POST /v1/queues:pause": "PauseQueue",
 		"POST /v1/queues:resume": "ResumeQueue", "POST /v1/queues:purge": "PurgeQueue", "POST /v1/queues:delete": "DeleteQueue", "GET /v1/tasks": "ListTasks", "POST /v1/tasks:cancel": "CancelTasks",
 		"GET /v1/dead": "ListDead", "POST /v1/dead:redrive": "RedriveDead", "POST /v1/dead:purge": "PurgeDead", "GET /v1/tenants": "ListTenants",
+		"POST /v1/recurring:set": "SetRecurring", "GET /v1/recurring": "ListRecurring", "GET /v1/recurring:get": "GetRecurring", "POST /v1/recurring:pause": "PauseRecurring",
+		"POST /v1/recurring:resume": "ResumeRecurring", "POST /v1/recurring:run": "RunRecurring", "POST /v1/recurring:delete": "DeleteRecurring",
 		"POST /v1/tenants:configure": "ConfigureTenant", "GET /v1/tokens": "ListTokens", "POST /v1/tokens:create": "CreateToken", "POST /v1/tokens:rotate": "RotateToken",
 		"POST /v1/tokens:revoke": "RevokeToken", "POST /v1/backup": "Backup", "GET /v1/status": "GetStatus",
 		"GET /v1/cluster": "GetCluster", "POST /v1/cluster:add": "AddMember", "POST /v1/cluster:remove": "RemoveMember", "POST /v1/cluster:promote": "PromoteMember",
@@ -306,20 +310,29 @@ func TestABodyThatDoesNotComeIsCutOff(t *testing.T) {
 
 // The deadline for the body does not apply after the body was read.
 func TestAClaimMayWaitLongerThanABodyMayTake(t *testing.T) {
-	began := make(chan time.Time, 1)
-	a := serve(t, &fakeQueue{claim: func(ctx context.Context, _ *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-		over := time.NewTimer(time.Until((<-began).Add(100 * time.Millisecond)))
-		defer over.Stop()
-		select {
-		case <-ctx.Done():
-			return nil, status.FromContextError(ctx.Err()).Err()
-		case <-over.C:
-			return &queuepb.ClaimResponse{}, nil
-		}
-	}}, Options{})
-	a.handler.bodyReadMax = 50 * time.Millisecond
-	began <- time.Now()
-	assert.Equal(t, http.StatusOK, a.post("/v1/tasks:claim", "{}").status)
+	synctest.Test(t, func(t *testing.T) {
+		h, err := NewQueue(&fakeQueue{claim: func(ctx context.Context, _ *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
+			select {
+			case <-ctx.Done():
+				return nil, status.FromContextError(ctx.Err()).Err()
+			case <-time.After(2 * bodyReadMax):
+				return &queuepb.ClaimResponse{}, nil
+			}
+		}}, Options{})
+		require.NoError(t, err)
+		listener := bufconn.Listen(1 << 10)
+		server := http.Server{Handler: h}
+		go server.Serve(listener) //nolint:errcheck // ends with the test
+		transport := http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.DialContext(ctx) }}
+		in, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://server/v1/tasks:claim", strings.NewReader("{}"))
+		require.NoError(t, err)
+		in.Header.Set("Content-Type", jsonType)
+		out, err := transport.RoundTrip(in)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, out.StatusCode)
+		require.NoError(t, errors.Join(out.Body.Close(), server.Close()))
+		transport.CloseIdleConnections()
+	})
 }
 
 // TestAnswersNameTheLeader checks that answers have the leader's address if there is one, and that

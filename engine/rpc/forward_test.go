@@ -215,6 +215,14 @@ func everyCall(id string) map[string]func(context.Context, *clusterNode) error {
 			_, err := n.admins().DeleteQueue(ctx, &adminpb.DeleteQueueRequest{Queue: q, Force: true})
 			return err
 		},
+		"SetRecurring": func(ctx context.Context, n *clusterNode) error {
+			_, err := n.admins().SetRecurring(ctx, &adminpb.SetRecurringRequest{Queue: "recurring", Name: "r", Spec: recurringSpec()})
+			return err
+		},
+		"ListRecurring": func(ctx context.Context, n *clusterNode) error {
+			_, err := n.admins().ListRecurring(ctx, &adminpb.ListRecurringRequest{})
+			return err
+		},
 		"ListTasks": func(ctx context.Context, n *clusterNode) error {
 			_, err := n.admins().ListTasks(ctx, &adminpb.ListTasksRequest{Queue: q, State: stateReady})
 			return err

@@ -47,7 +47,7 @@ func TestTheNoteOfATaskIsSeen(t *testing.T) {
 	task = s.claim("q")
 	w := s.work(0, "none")
 	w.send(&queuepb.WorkRequest{Frame: 1, Settlements: []*queuepb.Settlement{
-		{Id: task.GetId(), Token: task.GetToken(), Action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, LeaseMs: 60_000, Note: "streamed"},
+		{Id: task.GetId(), Token: task.GetToken(), Action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, LeaseMs: 60_000, Error: "streamed"},
 	}})
 	require.Empty(t, w.answer().GetErrors())
 	_, err := s.Release(s.ctx, &queuepb.ReleaseRequest{Releases: []*queuepb.Releasing{{Id: task.GetId(), Token: task.GetToken()}}})

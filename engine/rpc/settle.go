@@ -180,7 +180,7 @@ func streamSettlement(m *queuepb.Settlement, t *queue.Settlement) error {
 	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
 		t.Action, t.DelayMs = queue.Release, m.GetDelayMs()
 	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:
-		t.Action, t.LeaseMs, t.Error = queue.Extend, m.GetLeaseMs(), m.GetNote()
+		t.Action, t.LeaseMs, t.Error = queue.Extend, m.GetLeaseMs(), m.GetError()
 	default:
 		return &queue.FieldError{Field: "action", Problem: fmt.Sprintf("must be SETTLE_ACTION_COMPLETE, SETTLE_ACTION_FAIL, SETTLE_ACTION_RELEASE or SETTLE_ACTION_EXTEND, not %v", m.GetAction())}
 	}

@@ -92,8 +92,8 @@ const (
 )
 
 // Change cancels, redrives or purges tasks of one tenant. reply is called as for Enqueue, with nil,
-// ErrNotFound, ErrNotDead or an error of queue.State.Redrive for each task. Several turns decide a large call, so that other
-// commands are decided in between.
+// ErrNotFound, ErrNotDead or an error of queue.State.Redrive for each task. Several turns decide a
+// large call, so that other commands are decided in between.
 func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
 	out := make([]error, len(refs))
 	return s.inbox.put(&begin{examine: &examine{

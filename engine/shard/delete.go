@@ -30,13 +30,17 @@ func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 }
 
 // Delete removes a queue from all shards of this process. With force, it first removes the queue's
-// tasks in any state and returns how many it removed. Without force, Delete fails with
-// queue.ErrQueueNotEmpty and changes nothing if a shard has tasks of the queue. If Delete fails in
+// recurring tasks, and its tasks in any state, and returns how many tasks it removed. Without
+// force, Delete fails with queue.ErrQueueNotEmpty and changes nothing if a shard has tasks or
+// recurring tasks of the queue. If Delete fails in
 // another way, or ctx ends, some shards may have deleted the queue.
 func (g *Group) Delete(ctx context.Context, tenant, name string, force bool) (removed uint64, err error) {
 	for try := range deleteTries {
 		st, err := g.QueueStats(ctx, tenant, name)
 		if err != nil {
+			return removed, err
+		}
+		if err := g.dropRecurring(ctx, tenant, name, force); err != nil {
 			return removed, err
 		}
 		held := st.Ready + st.Delayed + st.Leased + st.Dead

@@ -27,6 +27,9 @@ var (
 	// ErrNoQueue means that the tenant has no such queue.
 	ErrNoQueue = errors.New("no such queue")
 
+	// ErrNoRecurring means that the tenant's queue has no recurring task of that name.
+	ErrNoRecurring = errors.New("no such recurring task")
+
 	errTooMuchCredit = fmt.Errorf("a subscriber's credit exceeds %d tasks", poolCreditMax)
 )
 

@@ -21,16 +21,18 @@ const (
 	figuresReadsMax = 16
 )
 
-// figures is a request for the figures of one or all queues. A figuresAnswer answers it once all
-// these figures are known.
+// figures is a request for the figures of one queue, a page of the list of queues, or all queues. A
+// figuresAnswer answers it once all these figures are known.
 type figures struct {
-	named *queueName // nil requests the figures of all queues
+	named *queueName       // requests one queue if it is not nil
+	list  *queue.QueueList // requests a page if it is not nil
+	end   *queue.Name      // used if list is not nil: QueuePage.End
 	reply func([]queue.Stats, error)
 
 	asked  bool  // the deciding goroutine has accepted the request and will answer it
 	begun  bool  // the deciding goroutine has begun to collect the figures
 	asOfMs int64 // the figures are as of this time or later
-	// changed is used if named is nil: the number of changed queues whose figures are not taken
+	// changed is used for a request for all queues: the number of changed queues whose figures are not taken
 	// yet.
 	changed int
 	left    []uint32 // queues whose figures are not known yet
@@ -104,18 +106,36 @@ func (s *Shard) QueueStats(tenant, name string, reply func(queue.Stats, error)) 
 	}}, load{})
 }
 
+// QueuePage is a page of the list of queues.
+type QueuePage struct {
+	Queues []queue.Stats // in no particular order
+	// End is nil if the list ends with this page. Otherwise the next page begins after it. The page
+	// contains no queue after it.
+	End *queue.Name
+}
+
+// ListQueues requests a page of the list of queues. The shard visits and reads only the queues of the page.
+func (s *Shard) ListQueues(l queue.QueueList, reply func(QueuePage, error)) error {
+	c := &figures{list: &l}
+	c.reply = func(out []queue.Stats, err error) { reply(QueuePage{out, c.end}, err) }
+	return s.inbox.put(c, load{})
+}
+
+// ofAll reports whether the request is for all queues.
+func (c *figures) ofAll() bool { return c.named == nil && c.list == nil }
+
 func (c *figures) decide(d *decider, nowMs int64) {
 	c.asked, c.asOfMs = true, nowMs
-	if c.named == nil {
-		d.figures.asking = append(d.figures.asking, c)
-		return
+	if c.list != nil {
+		c.left, c.end = d.state.List(*c.list)
+	} else if c.named != nil {
+		if q, ok := d.state.Named(c.named.tenant, c.named.name); ok {
+			c.left = []uint32{q.ID()}
+		} else {
+			c.err = ErrNoQueue
+		}
 	}
-	c.begun = true
-	if q, ok := d.state.Named(c.named.tenant, c.named.name); ok {
-		c.left = []uint32{q.ID()}
-	} else {
-		c.err = ErrNoQueue
-	}
+	c.begun = !c.ofAll()
 	d.figures.asking = append(d.figures.asking, c)
 }
 
@@ -134,7 +154,7 @@ func (a *figuresAnswer) publish(s *Shard, err error) {
 	switch err = errors.Join(a.to.err, err); {
 	case err != nil:
 		a.to.reply(nil, err)
-	case a.to.named == nil:
+	case a.to.ofAll():
 		// A separate goroutine makes the copy, so that other answers do not wait for it.
 		s.reading.Go(func() { a.to.reply(s.lastFigures.all(s.opts.NowMs()), nil) })
 	default:
@@ -155,7 +175,7 @@ func (r *figuresRequests) answer(commands []command, nowMs int64) []command {
 	left := r.asking[:0]
 	ofAll := false // a request for all queues is under way
 	for _, c := range r.asking {
-		if c.named == nil {
+		if c.ofAll() {
 			if ofAll {
 				left = append(left, c)
 				continue
@@ -167,7 +187,7 @@ func (r *figuresRequests) answer(commands []command, nowMs int64) []command {
 		if still || r.state.Swept(c.asOfMs) {
 			c.read(r, nowMs, &queues, &reads)
 		}
-		ofAll = ofAll || c.named == nil && !c.done()
+		ofAll = ofAll || c.ofAll() && !c.done()
 		if c.done() {
 			commands = append(commands, &figuresAnswer{c})
 		} else {
@@ -219,10 +239,10 @@ func (c *figures) take(r *figuresRequests, q *queue.Queue, nowMs int64) bool {
 		return false
 	}
 	st := r.state.Stats(q, nowMs)
-	if c.named != nil {
-		c.out = append(c.out, st)
-	} else {
+	if c.ofAll() {
 		r.last.put(st, nowMs)
+	} else {
+		c.out = append(c.out, st)
 	}
 	return true
 }

@@ -228,6 +228,45 @@ func (g *Group) Stats(reply func([]queue.Stats, error)) error {
 	})
 }
 
+// ListQueues requests a page of the list of queues, with figures summed over all shards; reply is
+// called as for Lookup.
+func (g *Group) ListQueues(l queue.QueueList, reply func(QueuePage, error)) error {
+	shards, err := g.here.Load().all()
+	if err != nil {
+		return err
+	}
+	ask := func(s *Shard, reply func(QueuePage, error)) error { return s.ListQueues(l, reply) }
+	return gather(shards, ask, func(parts []QueuePage, err error) {
+		if err != nil {
+			reply(QueuePage{}, err)
+			return
+		}
+		reply(MergePages(parts, l.Limit), nil)
+	})
+}
+
+// MergePages combines pages of the same list, of several shards or nodes, into the first page of
+// the whole list, with at most limit queues. Its queues are in order. Each part contains all its
+// queues up to its end, so the result is complete up to the first of the ends.
+func MergePages(parts []QueuePage, limit int) QueuePage {
+	var out QueuePage
+	lists := make([][]queue.Stats, len(parts))
+	for i, part := range parts {
+		lists[i] = part.Queues
+		if part.End != nil && (out.End == nil || part.End.Compare(*out.End) < 0) {
+			out.End = part.End
+		}
+	}
+	nameOf := func(q *queue.Stats) queue.Name { return queue.Name{Tenant: q.Tenant, Queue: q.Name} }
+	out.Queues = slices.DeleteFunc(MergeStats(lists), func(q queue.Stats) bool { return out.End != nil && nameOf(&q).Compare(*out.End) > 0 })
+	slices.SortFunc(out.Queues, func(p, q queue.Stats) int { return nameOf(&p).Compare(nameOf(&q)) })
+	if len(out.Queues) > limit {
+		out.Queues = out.Queues[:limit]
+		out.End = new(nameOf(&out.Queues[limit-1]))
+	}
+	return out
+}
+
 // gather asks every shard. When all shards have answered, it replies with the answers in the order
 // of the shards, or with the first error. If some shards refuse the request, it replies with an
 // error after the other shards have answered. If all shards refuse, it returns an error and does

@@ -41,8 +41,14 @@ func openStores(t *testing.T, fs vfs.FS, n int) []*storage.Store {
 // shard.
 func startGroup(t *testing.T, fs vfs.FS, n int, of func(shard int, o *Options)) *groupFixture {
 	t.Helper()
+	return startGroupAt(t, fs, n, 1_000, of)
+}
+
+// startGroupAt is startGroup at a time.
+func startGroupAt(t *testing.T, fs vfs.FS, n int, nowMs int64, of func(shard int, o *Options)) *groupFixture {
+	t.Helper()
 	f := &groupFixture{t: t, stores: openStores(t, fs, n)}
-	f.nowMs.Store(1_000)
+	f.nowMs.Store(nowMs)
 	var err error
 	f.Group, err = NewGroup(f.stores, func(i int) Options {
 		o := Options{NowMs: f.nowMs.Load}

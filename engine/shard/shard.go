@@ -159,6 +159,13 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 		o.Queue.Reserve = store.Durability() != storage.Sync
 	}
 	batch := plantedBatch(mutations)
+	o.Queue.Growth = func() error {
+		err := o.Space.Growth()
+		if err != nil {
+			o.Space.CountRefusals(err, 1)
+		}
+		return err
+	}
 	o.Queue.Deliveries = func() []queue.Delivery { return spareDeliveries.Take(0) }
 	state, err := queue.New(o.Queue, batch, from)
 	if err != nil {

@@ -14,24 +14,25 @@ import (
 
 // contents is a model of the expected content of a store, with a map for each kind of record.
 type contents struct {
-	ever     map[queue.Ref]bool
-	tasks    map[queue.Ref]queue.Task
-	progress map[queue.Ref]queue.Progress
-	due      map[dueRef]queue.Due
-	dead     map[queue.Ref]queue.Dead
-	attempts map[queue.Ref]map[uint32]queue.Attempt
-	notes    map[queue.Ref]string
-	expiries map[timedRef]bool
-	keys     map[bucketKey]queue.KeyRef
-	uniques  map[uniqueKey]queue.UniqueRef
-	sums     map[queue.Sum]int64       // Bytes is 0 in the key
-	results  map[timedRef]queue.Result // by bucket
-	system   map[string][]byte
-	leases   map[uint64][]queue.LeaseRef
-	dropped  uint64                   // lease batches up to this number were dropped
-	extended map[uint64]map[int]int64 // by batch and place
-	queues   map[uint32]queue.Record
-	meta     queue.Meta
+	ever      map[queue.Ref]bool
+	tasks     map[queue.Ref]queue.Task
+	progress  map[queue.Ref]queue.Progress
+	due       map[dueRef]queue.Due
+	dead      map[queue.Ref]queue.Dead
+	attempts  map[queue.Ref]map[uint32]queue.Attempt
+	notes     map[queue.Ref]string
+	expiries  map[timedRef]bool
+	keys      map[bucketKey]queue.KeyRef
+	uniques   map[uniqueKey]queue.UniqueRef
+	sums      map[queue.Sum]int64       // Bytes is 0 in the key
+	results   map[timedRef]queue.Result // by bucket
+	system    map[string][]byte
+	leases    map[uint64][]queue.LeaseRef
+	dropped   uint64                   // lease batches up to this number were dropped
+	extended  map[uint64]map[int]int64 // by batch and place
+	queues    map[uint32]queue.Record
+	recurring map[recurringName]queue.Recurring
+	meta      queue.Meta
 }
 
 type timedRef struct {
@@ -56,6 +57,7 @@ func newContents() *contents {
 		due: map[dueRef]queue.Due{}, dead: map[queue.Ref]queue.Dead{}, attempts: map[queue.Ref]map[uint32]queue.Attempt{},
 		notes: map[queue.Ref]string{}, expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, uniques: map[uniqueKey]queue.UniqueRef{}, sums: map[queue.Sum]int64{}, results: map[timedRef]queue.Result{},
 		system: map[string][]byte{}, leases: map[uint64][]queue.LeaseRef{}, extended: map[uint64]map[int]int64{}, queues: map[uint32]queue.Record{},
+		recurring: map[recurringName]queue.Recurring{},
 	}
 }
 
@@ -94,7 +96,7 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 	drop := rapid.IntRange(0, 2).Draw(t, "drop") == 1
 	timed := timedRef{ref, at}
 	switch kind := rapid.SampledFrom([]string{
-		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "note", "expiry", "key", "unique", "unique", "result", "sum", "system", "lease", "queue",
+		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "note", "expiry", "key", "unique", "unique", "result", "sum", "system", "lease", "queue", "recurring",
 	}).Draw(t, "kind"); kind {
 	case "task":
 		c.mutateTask(t, b, ref, drop)
@@ -135,6 +137,8 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 		b.PutDead(ref, c.dead[ref])
 	case "attempts":
 		c.mutateAttempts(t, b, ref, drop)
+	case "recurring":
+		c.mutateRecurring(t, b, ref, drop)
 	case "expiry":
 		if drop {
 			delete(c.expiries, timed)
@@ -545,7 +549,7 @@ func (c *contents) compareBuckets(t *rapid.T, s *Store) {
 func (c *contents) compareRecovered(t *rapid.T, s *Store) {
 	got, err := s.Recover()
 	require.NoError(t, err)
-	want := queue.Recovered{Meta: c.meta, NextExpiryMs: math.MaxInt64}
+	want := queue.Recovered{Meta: c.meta, NextExpiryMs: math.MaxInt64, Recurring: c.recoveredRecurring()}
 	for at := range c.expiries {
 		want.NextExpiryMs = min(want.NextExpiryMs, at.ms)
 	}

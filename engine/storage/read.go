@@ -286,6 +286,9 @@ func (s *Reads) Recover() (queue.Recovered, error) {
 	if err != nil {
 		return out, err
 	}
+	if out.Recurring, err = s.recurring(); err != nil {
+		return out, err
+	}
 	_, out.NextExpiryMs, err = s.Expired(0, 0, 0)
 	return out, err
 }

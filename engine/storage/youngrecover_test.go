@@ -43,6 +43,19 @@ func TestALogThatComesBackIsIgnored(t *testing.T) {
 	require.Equal(t, []bool{false, false, false, true, true}, present(t, killed, 5))
 }
 
+// reuseAlone is a file system that reuses no file while mu is held. vfs.MemFS locks itself twice to
+// reuse one, and never gets the second lock if CrashClone begins to wait in between.
+type reuseAlone struct {
+	vfs.FS
+	mu *sync.Mutex
+}
+
+func (r reuseAlone) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.FS.ReuseForWrite(old, name, category)
+}
+
 // A start that is killed while it stores records does not store them again at the next start: a
 // task that was set twice would reappear after its end.
 func TestAKilledStartStoresNoRecordTwice(t *testing.T) {
@@ -62,7 +75,7 @@ func TestAKilledStartStoresNoRecordTwice(t *testing.T) {
 	var mu sync.Mutex
 	var moments []*vfs.MemFS
 	var blocks int // of logs and tables
-	s = open(t, errorfs.Wrap(killed, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	s = open(t, errorfs.Wrap(reuseAlone{killed, &mu}, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			mu.Lock()
 			defer mu.Unlock()

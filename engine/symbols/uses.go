@@ -373,4 +373,13 @@ var Uses = map[string]Use{
 	"engine/storage/disk.(*syncedNote).current":       {Locks: []string{"disk.syncedNote.mu"}},
 	"engine/storage/disk.(*syncedNote).note":          {Locks: []string{"disk.syncedNote.mu"}},
 	"engine/storage/disk.(*walFile).pathNow":          {Locks: []string{"disk.deferredSync.mu"}},
+	"engine/ui.(*failures).add":                       {Locks: []string{"ui.failures.mu"}},
+	"engine/ui.(*failures).wait":                      {Locks: []string{"ui.failures.mu"}},
+	"engine/ui.(*handler).ServeHTTP":                  {Sends: []string{"ui.handler.calls"}, Receives: []string{"ui.handler.calls"}},
+	"engine/ui.(*samples).add":                        {Locks: []string{"ui.samples.mu"}},
+	"engine/ui.(*session).note":                       {Locks: []string{"ui.session.mu"}},
+	"engine/ui.(*session).noted":                      {Locks: []string{"ui.session.mu"}},
+	"engine/ui.(*sessions).begin":                     {Locks: []string{"ui.sessions.mu"}},
+	"engine/ui.(*sessions).end":                       {Locks: []string{"ui.sessions.mu"}},
+	"engine/ui.(*sessions).find":                      {Locks: []string{"ui.sessions.mu"}},
 }

@@ -102,8 +102,6 @@ func decodeSettlement(b []byte, m *queuepb.Settlement) (ok bool) {
 			m.Result = b[next-int(v) : next : next]
 		case 8<<3 | integerType:
 			m.Permanent = v != 0
-		case 9<<3 | bytesType:
-			m.Note, ok = text(b[next-int(v) : next : next])
 		default:
 			ok = false
 		}

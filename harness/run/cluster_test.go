@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,6 +49,11 @@ func TestCluster(t *testing.T) {
 	// The server times every n-th message, so the round needs many of them.
 	s.Workloads[0].Batch, s.Phases.Tasks = 8, 3000
 	e := executeCalm(t, s)
+	// A paused node delays the first reading of the counters, possibly to the end of the short window.
+	late := func(r result.Round) bool { return r.Server[completedCounter] == 0 }
+	for tries := 1; tries < 5 && slices.ContainsFunc(e.result.Rounds, late); tries++ {
+		e = executeCalm(t, s)
+	}
 	r := e.result
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	assert.Len(t, e.server.started(t), 6)

@@ -86,5 +86,5 @@ func (a *attempt) sendNote(ctx context.Context, s *queuepb.Settlement) {
 }
 
 func extension(lease time.Duration, note string) *queuepb.Settlement {
-	return &queuepb.Settlement{Action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, LeaseMs: uint64(lease.Milliseconds()), Note: note}
+	return &queuepb.Settlement{Action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, LeaseMs: uint64(lease.Milliseconds()), Error: note}
 }

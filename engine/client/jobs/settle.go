@@ -46,7 +46,7 @@ func (r *run) settleInSession(ctx context.Context, t *queuepb.Task, s *queuepb.S
 	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
 		return r.session.Release(ctx, t, delay)
 	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:
-		return r.session.ExtendWithNote(ctx, t, time.Duration(s.GetLeaseMs())*time.Millisecond, s.GetNote())
+		return r.session.ExtendWithNote(ctx, t, time.Duration(s.GetLeaseMs())*time.Millisecond, s.GetError())
 	}
 	if s.GetPermanent() {
 		return r.session.FailPermanently(ctx, t, s.GetError())
@@ -62,7 +62,7 @@ func (r *run) settleUnary(ctx context.Context, t *queuepb.Task, s *queuepb.Settl
 	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
 		return only(api.Release(ctx, &queuepb.ReleaseRequest{Tenant: r.Tenant, Releases: []*queuepb.Releasing{{Id: id, Token: token, DelayMs: s.GetDelayMs()}}}))
 	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:
-		return only(api.Extend(ctx, &queuepb.ExtendRequest{Tenant: r.Tenant, Extensions: []*queuepb.Extension{{Id: id, Token: token, LeaseMs: s.GetLeaseMs(), Note: s.GetNote()}}}))
+		return only(api.Extend(ctx, &queuepb.ExtendRequest{Tenant: r.Tenant, Extensions: []*queuepb.Extension{{Id: id, Token: token, LeaseMs: s.GetLeaseMs(), Note: s.GetError()}}}))
 	}
 	return only(api.Fail(ctx, &queuepb.FailRequest{Tenant: r.Tenant, Failures: []*queuepb.Failure{
 		{Id: id, Token: token, Error: s.GetError(), DelayMs: s.GetDelayMs(), Permanent: s.GetPermanent()},

@@ -65,6 +65,14 @@ var exits = map[string]outcomes{
 	"queued queues resume":         {"q", never, " | none", false},
 	"queued queues purge":          {"q --yes", never, "q | none --yes", false},
 	"queued queues delete":         {"once --force --yes", "q --yes", "q", false},
+	"queued recurring":             {"--help", never, "nonsense", true},
+	"queued recurring set":         {"s other --interval 1h", never, "s r | s r --cron nonsense | s --interval 1h | s r --cron @daily --time-zone Mars", false},
+	"queued recurring list":        {"", never, "--limit 0 | --page-token nonsense", false},
+	"queued recurring show":        {"s r", never, "s | s none", false},
+	"queued recurring pause":       {"s r", never, "s | s none", false},
+	"queued recurring resume":      {"s r", never, "s | s none", false},
+	"queued recurring run":         {"s r", never, "s | s none", false},
+	"queued recurring delete":      {"s once", never, "s | s none", false},
 	"queued tasks":                 {"--help", never, "nonsense", true},
 	"queued tasks list":            {"--queue q --state ready", never, "--queue q --state raedy | --queue q --state ready --page-token nonsense", false},
 	"queued tasks cancel":          {"ID --yes", never, "ID | 0000000000000000000000g1 --yes", false},
@@ -156,6 +164,8 @@ func TestEveryCommandEndsWithTheDocumentedCodes(t *testing.T) {
 	away := newShell(t, "QUEUED_SERVER=127.0.0.1:1", "QUEUED_ADMIN_SERVER=127.0.0.1:1", "QUEUED_DATA="+t.TempDir())
 	b.ok("enqueue", "--queue", "q", "x")
 	b.ok("enqueue", "--queue", "once", "x")
+	b.ok("recurring", "set", "s", "r", "--interval", "1h")
+	b.ok("recurring", "set", "s", "once", "--interval", "1h")
 	seen := map[string]bool{}
 	eachCommand(func(c *cobra.Command) {
 		path := c.CommandPath()

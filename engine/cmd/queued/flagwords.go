@@ -81,7 +81,10 @@ func inFlags(c *cobra.Command, field, message string) string {
 	if !found {
 		return message
 	}
-	inner := strings.TrimPrefix(strings.TrimPrefix(field, "policy."), "quotas.")
+	inner := field
+	for _, prefix := range []string{"policy.", "quotas.", "spec.", "task."} {
+		inner = strings.TrimPrefix(inner, prefix)
+	}
 	inner, entry, _ := strings.Cut(inner, "[") // "headers[kind]" is an entry of a map
 	name, known := fieldFlags[inner]
 	if !known {
@@ -110,7 +113,7 @@ func withUnits(name, field, problem string) string {
 		problem = strings.ReplaceAll(problem, "backoff.max_ms, ", "--backoff-max, ")
 		fallthrough
 	case name == "delay" || name == "lease" || name == "ttl" || name == "result-retention" || name == "wait" || name == "grace" ||
-		name == "expires-in" || name == "backoff-max" || name == "key-window":
+		name == "expires-in" || name == "backoff-max" || name == "key-window" || name == "interval" || name == "jitter":
 		return anyNumber.ReplaceAllStringFunc(problem, durationOf)
 	}
 	return problem

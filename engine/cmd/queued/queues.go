@@ -227,14 +227,14 @@ func (a queueCommands) remove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete QUEUE",
 		Short: "Remove a queue with its policy and statistics",
-		Long: `Removes a queue that has no tasks, with its policy and statistics. With --force it first removes the queue's tasks,
-in all states. The results of its tasks can no longer be read.`,
+		Long: `Removes a queue that has neither tasks nor recurring tasks, with its policy and statistics. With --force it first
+removes the queue's recurring tasks, and its tasks in all states. The results of its tasks can no longer be read.`,
 		Example: `  queued queues delete mail
   queued queues delete mail --force --yes`,
 		Args: oneArg("QUEUE"),
 	}
 	yesFlag(c, &yes)
-	c.Flags().BoolVar(&force, "force", false, "remove the queue's tasks first, including leased and dead tasks")
+	c.Flags().BoolVar(&force, "force", false, "remove the queue's recurring tasks and tasks first, including leased and dead tasks")
 	conn := a.connect(c, true, true)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		what := "remove queue " + args[0]

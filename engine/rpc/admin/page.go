@@ -79,17 +79,14 @@ func parseTaskPlace(at []byte) shard.ListPlace {
 
 // queuePlace encodes the position after a queue in a list of queues. The separator never occurs in
 // names.
-func queuePlace(tenant, name string) []byte { return []byte(tenant + "\x00" + name) }
+func queuePlace(n queue.Name) []byte { return []byte(n.Tenant + "\x00" + n.Queue) }
 
-func parseQueuePlace(at []byte) (tenant, name string, err error) {
-	if len(at) == 0 {
-		return "", "", nil
-	}
+func parseQueuePlace(at []byte) (*queue.Name, error) {
 	tenant, name, ok := strings.Cut(string(at), "\x00")
 	if !ok {
-		return "", "", errPageToken
+		return nil, errPageToken
 	}
-	return tenant, name, nil
+	return &queue.Name{Tenant: tenant, Queue: name}, nil
 }
 
 // errStandsAlone refuses a cluster change on a standalone server.

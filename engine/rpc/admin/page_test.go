@@ -42,10 +42,10 @@ func TestPageTokens(t *testing.T) {
 		if i > 0 {
 			require.ErrorIs(t, err, errPageToken)
 		}
-		tenant, name := mine[0], mine[1]
-		gotTenant, gotName, err := parseQueuePlace(queuePlace(tenant, name))
+		want := queue.Name{Tenant: mine[0], Queue: mine[1]}
+		gotName, err := parseQueuePlace(queuePlace(want))
 		require.NoError(t, err)
-		require.Equal(t, [2]string{tenant, name}, [2]string{gotTenant, gotName})
+		require.Equal(t, want, *gotName)
 	})
 }
 
@@ -61,7 +61,7 @@ func FuzzPageToken(f *testing.F) {
 			return
 		}
 		parseTaskPlace(at)
-		_, _, _ = parseQueuePlace(at)
+		_, _ = parseQueuePlace(at)
 	})
 }
 

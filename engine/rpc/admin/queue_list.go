@@ -1,10 +1,7 @@
 package admin
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
@@ -14,59 +11,45 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
+// queueList is a page of a list of queues. Its name is that of the list in page tokens.
 type queueList struct {
-	tenant                 string // "" means all
-	prefix                 string // list only names with this prefix
-	size                   int
-	list                   uint64
-	goesOn                 bool // the page starts after these names; false means the first page
-	afterTenant, afterName string
+	queue.QueueList
+	name uint64
 }
 
 func (a *Service) queueList(ctx context.Context, in *adminpb.ListQueuesRequest) (l queueList, err error) {
-	l.tenant, err = call.TenantOrAll(ctx, access.Admin, in.GetTenant())
+	l.Tenant, err = call.TenantOrAll(ctx, access.Admin, in.GetTenant())
 	if err == nil && in.GetPrefix() != "" {
 		err = call.FieldErr(queue.CheckName("prefix", in.GetPrefix()))
 	}
 	if err != nil {
 		return l, err
 	}
-	if l.size, err = pageSize(in.GetPageSize()); err != nil {
+	if l.Limit, err = pageSize(in.GetPageSize()); err != nil {
 		return l, err
 	}
-	l.prefix = in.GetPrefix()
-	l.list = listName("queues", l.tenant, in.GetPrefix())
-	at, err := parsePageToken(l.list, in.GetPageToken())
-	if err != nil {
-		return l, err
-	}
-	l.goesOn = at != nil
-	l.afterTenant, l.afterName, err = parseQueuePlace(at)
+	l.Prefix = in.GetPrefix()
+	l.name = listName("queues", l.Tenant, in.GetPrefix())
+	l.After, err = l.place(in.GetPageToken())
 	return l, err
 }
 
-// has reports whether a queue is in the list and was not on an earlier page.
-func (l *queueList) has(q *queue.Stats) bool {
-	return (l.tenant == "" || q.Tenant == l.tenant) && strings.HasPrefix(q.Name, l.prefix) &&
-		(!l.goesOn || cmp.Or(cmp.Compare(q.Tenant, l.afterTenant), cmp.Compare(q.Name, l.afterName)) > 0)
+// place returns the position of a page token, or nil for an empty token.
+func (l *queueList) place(token string) (*queue.Name, error) {
+	at, err := parsePageToken(l.name, token)
+	if err != nil || at == nil {
+		return nil, err
+	}
+	return parseQueuePlace(at)
 }
 
-// page returns a page with the first of these queues. The argument more is true if queues exist
-// that are not in all.
-func (l *queueList) page(all []queue.Stats, more bool, nowMs int64) *adminpb.ListQueuesResponse {
-	slices.SortFunc(all, func(p, q queue.Stats) int {
-		return cmp.Or(cmp.Compare(p.Tenant, q.Tenant), cmp.Compare(p.Name, q.Name))
-	})
-	if len(all) > l.size {
-		all, more = all[:l.size], true
-	}
+func (l *queueList) message(page shard.QueuePage, nowMs int64) *adminpb.ListQueuesResponse {
 	out := &adminpb.ListQueuesResponse{}
-	for i := range all {
-		out.Queues = append(out.Queues, queueMessage(&all[i], nowMs))
+	for i := range page.Queues {
+		out.Queues = append(out.Queues, queueMessage(&page.Queues[i], nowMs))
 	}
-	if more {
-		last := all[len(all)-1]
-		out.NextPageToken = pageToken(l.list, queuePlace(last.Tenant, last.Name))
+	if page.End != nil {
+		out.NextPageToken = pageToken(l.name, queuePlace(*page.End))
 	}
 	return out
 }
@@ -78,12 +61,11 @@ func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest)
 		return nil, a.refuse(err)
 	}
 	here := func(ctx context.Context, _ *adminpb.ListQueuesRequest) (*adminpb.ListQueuesResponse, error) {
-		all, err := shard.AwaitReply(ctx, a.shards.Stats)
+		page, err := shard.AwaitReply(ctx, func(reply func(shard.QueuePage, error)) error { return a.shards.ListQueues(l.QueueList, reply) })
 		if err != nil {
 			return nil, a.refuse(err)
 		}
-		all = slices.DeleteFunc(all, func(q queue.Stats) bool { return !l.has(&q) })
-		return l.page(all, false, a.shards.NowMs()), nil
+		return l.message(page, a.shards.NowMs()), nil
 	}
 	if !a.router.Routes(ctx) {
 		return here(ctx, in)
@@ -92,16 +74,16 @@ func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest)
 	if err != nil {
 		return nil, err
 	}
-	// Each node has returned up to a full page of its first queues. The first queues of the whole
-	// list are therefore among them.
-	nowMs, lists, more := a.shards.NowMs(), make([][]queue.Stats, len(parts)), false
+	nowMs, pages := a.shards.NowMs(), make([]shard.QueuePage, len(parts))
 	for i, part := range parts {
 		for _, m := range part.GetQueues() {
-			lists[i] = append(lists[i], figuresOf(m, nowMs))
+			pages[i].Queues = append(pages[i].Queues, figuresOf(m, nowMs))
 		}
-		more = more || part.GetNextPageToken() != ""
+		if pages[i].End, err = l.place(part.GetNextPageToken()); err != nil {
+			return nil, a.refuse(err)
+		}
 	}
-	return l.page(shard.MergeStats(lists), more, nowMs), nil
+	return l.message(shard.MergePages(pages, l.Limit), nowMs), nil
 }
 
 // allFigures returns the statistics of all queues of all tenants. The caller must be an operator.

@@ -154,7 +154,7 @@ func (a *Service) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest)
 }
 
 // DeleteQueue implements adminpb.AdminServiceServer. Without force, no shard deletes the queue if
-// any shard contains tasks of the queue.
+// any shard contains tasks or recurring tasks of the queue.
 func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
 	tenant, err := target(ctx, in)
 	if err != nil {
@@ -167,6 +167,13 @@ func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueReques
 		}
 		if q := figuresOf(out.GetQueue(), 0); q.Stored() > 0 {
 			return nil, call.Status(queue.ErrQueueNotEmpty)
+		}
+		recurring, err := a.ListRecurring(ctx, &adminpb.ListRecurringRequest{Tenant: in.GetTenant(), Queue: in.GetQueue(), PageSize: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(recurring.GetRecurring()) > 0 {
+			return nil, call.Status(fmt.Errorf("%w: it has recurring tasks; delete them, or force the deletion", queue.ErrQueueNotEmpty))
 		}
 	}
 	n, err := a.countAll(ctx, "removed",

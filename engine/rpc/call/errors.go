@@ -68,6 +68,7 @@ var refusals = []struct {
 	{shard.ErrNotFound, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{shard.ErrNotDead, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{shard.ErrNoQueue, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
+	{shard.ErrNoRecurring, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{access.ErrNotFound, refusal{call: codes.NotFound}},
 	{access.ErrPrecondition, refusal{call: codes.FailedPrecondition}},
 	{memory.ErrExhausted, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: memoryRetryDelay}},
@@ -75,6 +76,7 @@ var refusals = []struct {
 	{shard.ErrOverloaded, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
 	// There is no retry delay, since waiting does not help.
 	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}},
+	{queue.ErrTooManyRecurring, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}},
 	{queue.ErrQueueNotEmpty, refusal{call: codes.FailedPrecondition}},
 	{backup.ErrExists, refusal{call: codes.AlreadyExists}},
 	{shard.ErrClosed, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE}},

@@ -30,13 +30,14 @@ import (
 //   - every progress, due, attempt, dead and expiry record belongs to a task and fits the task's state
 //   - a unique key without a window belongs to a task that is neither done nor dead
 //   - a task with a time to live that is neither leased nor dead is in the expiry index
+//   - a recurring task has a queue and a progress
 //   - a lease has live tasks, and the numbers of queues, tasks and leases are below the number to
 //     be issued next
 func CheckConsistency(ctx context.Context, s *storage.Store, most int) (found []string, err error) {
 	snap := s.Snapshot()
 	defer func() { err = errors.Join(err, snap.Close()) }()
 	c := &checker{ctx: ctx, s: snap, most: most, queues: map[uint32]*checkedQueue{}, leased: map[queue.Ref]queue.LeaseRef{}}
-	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters, c.buckets} {
+	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters, c.buckets, c.recurring} {
 		if err := step(); err != nil {
 			return c.found, err
 		}

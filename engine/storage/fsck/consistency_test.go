@@ -186,7 +186,18 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		"the history is off":             {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.Completed++; b.PutQueue(&r) }, "8 tasks were enqueued, but 2 are completed, 0 removed and 7 stored"},
 		"a task of the future":           {func(s *storage.Store, b *storage.Batch) { r := record(s); r.NextSeq = 5; b.PutQueue(&r) }, "seq 5) is stored, but the next seq is 5"},
 		"a fresh task behind the cursor": {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Cursors[0] = 6; b.PutQueue(&r) }, "seq 5) is in no state"},
-		"a task of no queue":             {func(_ *storage.Store, b *storage.Batch) { b.PutTask(queue.Ref{Queue: 7}, queue.Task{}) }, "(queue 7, priority 0, seq 0) belongs to a queue that does not exist"},
+		"a recurring task of no queue": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutRecurring(7, "r", &queue.RecurringSpec{})
+			b.PutRecurringProgress(7, "r", &queue.RecurringProgress{})
+		}, `recurring task "r" belongs to queue 7, which does not exist`},
+		"the progress of a recurring task is left": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutRecurringProgress(0, "r", &queue.RecurringProgress{})
+		}, `recurring task "r" of queue 0 does not exist, but its progress does`},
+		"a recurring task": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutRecurring(0, "r", &queue.RecurringSpec{})
+			b.PutRecurringProgress(0, "r", &queue.RecurringProgress{})
+		}, ""},
+		"a task of no queue": {func(_ *storage.Store, b *storage.Batch) { b.PutTask(queue.Ref{Queue: 7}, queue.Task{}) }, "(queue 7, priority 0, seq 0) belongs to a queue that does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := soundStore(t)

@@ -105,6 +105,8 @@ func readAll(ctx context.Context, s *storage.Store) (err error) {
 			}
 		case record.PrefixResult:
 			_, err = record.DecodeResult(v)
+		case record.PrefixRuns:
+			_, err = record.DecodeRecurringProgress(v)
 		}
 		if err != nil {
 			return false, fmt.Errorf("key %x: %w", k, err)

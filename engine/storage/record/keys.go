@@ -33,6 +33,8 @@ import (
 //	l batch:8                              lease batch: one record for a whole claim
 //	l batch:8 place:2                      new expiry of the task at this index in the batch; overrides the batch's record
 //	q queue:4                              queue: name, policy, counters, next seq, cursors
+//	c queue:4 name                         recurring task: schedule, policies, template
+//	f queue:4 name                         progress of a recurring task
 //	k bucket:8 queue:4 key                 idempotency key; a bucket is dropped by one range delete
 //	v bucket:8 queue:4 hash:16             unique key, by the hash of its text
 //	r bucket:8 queue:4 priority:1 seq:8    result; dropped by bucket
@@ -43,24 +45,26 @@ import (
 //	y                                      floor: commits that may have records in the log only
 //	i                                      last log entry that a replicated shard has applied
 const (
-	PrefixTask     = 't'
-	PrefixProgress = 's'
-	PrefixDue      = 'd'
-	PrefixAttempt  = 'h'
-	PrefixNote     = 'p'
-	PrefixDead     = 'x'
-	PrefixExpiry   = 'e'
-	PrefixLease    = 'l'
-	PrefixQueue    = 'q'
-	PrefixKey      = 'k'
-	PrefixUnique   = 'v'
-	PrefixResult   = 'r'
-	PrefixSum      = 'u'
-	PrefixSystem   = 'a'
-	PrefixMeta     = 'm'
-	PrefixReserved = 'n'
-	PrefixPosition = 'i'
-	PrefixFloor    = 'y'
+	PrefixTask      = 't'
+	PrefixProgress  = 's'
+	PrefixDue       = 'd'
+	PrefixAttempt   = 'h'
+	PrefixNote      = 'p'
+	PrefixDead      = 'x'
+	PrefixExpiry    = 'e'
+	PrefixLease     = 'l'
+	PrefixQueue     = 'q'
+	PrefixKey       = 'k'
+	PrefixUnique    = 'v'
+	PrefixResult    = 'r'
+	PrefixSum       = 'u'
+	PrefixRecurring = 'c'
+	PrefixRuns      = 'f'
+	PrefixSystem    = 'a'
+	PrefixMeta      = 'm'
+	PrefixReserved  = 'n'
+	PrefixPosition  = 'i'
+	PrefixFloor     = 'y'
 )
 
 // The lengths of keys in bytes.
@@ -244,6 +248,21 @@ func ExtensionKey(batch uint64, place int) []byte {
 // QueueKey returns the key of a queue's record.
 func QueueKey(id uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{PrefixQueue}, id)
+}
+
+// RecurringKey returns the key of a recurring task: with PrefixRecurring that of its spec, with
+// PrefixRuns that of its progress.
+func RecurringKey(prefix byte, queueID uint32, name string) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{prefix}, queueID), name...)
+}
+
+// ParseRecurringKey returns the queue and the name of a key from RecurringKey.
+func ParseRecurringKey(k []byte) (queueID uint32, name string, err error) {
+	const head = 1 + 4
+	if len(k) <= head || len(k) > head+queue.NameMax {
+		return 0, "", fmt.Errorf("key %x of a recurring task has %d bytes, expected %d to %d", k, len(k), head+1, head+queue.NameMax)
+	}
+	return binary.BigEndian.Uint32(k[1:]), string(k[head:]), nil
 }
 
 // QueueID returns the id of a queue from the key of its record.

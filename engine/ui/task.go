@@ -1,0 +1,83 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// These constants limit what the page shows of a payload.
+const (
+	payloadTextMax = 64 << 10
+	payloadHexMax  = 4 << 10
+)
+
+// taskView is one task.
+type taskView struct {
+	*queuepb.Task
+
+	ID, Tenant  string // the filled-in form
+	ByTenant    bool
+	HeaderNames []string
+	Content     payload
+}
+
+// payload is the readable form of a payload.
+type payload struct {
+	Kind  string // "JSON", "text" or "bytes"
+	Text  string
+	Bytes uint64
+	Shown string // which part is shown; "" for all
+}
+
+func (h *handler) task(r *request) (view, error) {
+	q := r.URL.Query()
+	v := taskView{ID: strings.TrimSpace(q.Get("id")), Tenant: q.Get("tenant"), ByTenant: r.operator()}
+	if v.ID == "" {
+		return view{"Find a task", "task", v}, nil
+	}
+	out, err := h.Tasks.GetTask(r.ctx(), &queuepb.GetTaskRequest{Tenant: v.Tenant, Id: v.ID})
+	if err != nil {
+		return view{}, err
+	}
+	v.Task = out.GetTask()
+	v.HeaderNames = slices.Sorted(maps.Keys(v.GetHeaders()))
+	v.Content = readable(v.GetPayload())
+	return view{"Task " + v.ID, "task", v}, nil
+}
+
+// readable returns the readable form of a payload: indented if it is JSON, as it is if it is text,
+// and in hexadecimal digits otherwise.
+func readable(raw []byte) payload {
+	p := payload{Kind: "bytes", Bytes: uint64(len(raw))}
+	if utf8.Valid(raw) && !strings.ContainsFunc(string(raw[:min(len(raw), payloadTextMax)]), unprintable) {
+		p.Kind = "text"
+		text := raw
+		var indented bytes.Buffer
+		if len(raw) <= payloadTextMax && json.Indent(&indented, raw, "", "  ") == nil {
+			p.Kind, text = "JSON", indented.Bytes()
+		}
+		if len(text) > payloadTextMax {
+			text = bytes.ToValidUTF8(text[:payloadTextMax], nil)
+			p.Shown = fmt.Sprintf("the first %s", bytesText(payloadTextMax))
+		}
+		p.Text = string(text)
+		return p
+	}
+	if len(raw) > payloadHexMax {
+		raw = raw[:payloadHexMax]
+		p.Shown = fmt.Sprintf("the first %s", bytesText(payloadHexMax))
+	}
+	p.Text = hex.Dump(raw)
+	return p
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r' }
