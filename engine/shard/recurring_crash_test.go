@@ -187,6 +187,25 @@ func (*leaderLog) Verify() storage.Proposal {
 	return p
 }
 
+// leadFrom makes the node with a store the leader of a term: see leaderLog. It first applies all
+// entries.
+func leadFrom(
+	t *testing.T, store *storage.Store, entries *[]storage.LogEntry, nowMs func() int64, cfg queue.Config, term uint64, left, unknown int,
+) (*Group, *storage.Store) {
+	t.Helper()
+	log := &leaderLog{store: store, term: term, entries: entries, left: left, unknown: unknown}
+	_, err := store.Apply(*entries)
+	require.NoError(t, err)
+	tenure := storage.Tenure{Term: term, ID: term}
+	require.NoError(t, log.appendLocked(tenure.Begin(), true))
+	g, err := NewClusterGroup(1, nowMs, nil)
+	require.NoError(t, err)
+	s, err := New(store, Options{NowMs: nowMs, Replicate: log, Tenure: tenure, Queue: cfg})
+	require.NoError(t, err)
+	g.replace(0, s)
+	return g, store
+}
+
 // Each due time becomes one task, although the leader is killed again and again, often between the
 // commits of one catch-up.
 func TestEachDueTimeRunsOnceAcrossLeaderKills(t *testing.T) {
@@ -203,18 +222,7 @@ func TestEachDueTimeRunsOnceAcrossLeaderKills(t *testing.T) {
 	clock := &fixture{t: t}
 	clock.nowMs.Store(1_000)
 	lead := func(term uint64, left, unknown int) (*Group, *storage.Store) {
-		store := stores[term%3]
-		log := &leaderLog{store: store, term: term, entries: &entries, left: left, unknown: unknown}
-		_, err := store.Apply(entries)
-		require.NoError(t, err)
-		tenure := storage.Tenure{Term: term, ID: term}
-		require.NoError(t, log.appendLocked(tenure.Begin(), true))
-		g, err := NewClusterGroup(1, clock.nowMs.Load, nil)
-		require.NoError(t, err)
-		s, err := New(store, Options{NowMs: clock.nowMs.Load, Replicate: log, Tenure: tenure, Queue: queue.Config{RecurringPerTenant: n}})
-		require.NoError(t, err)
-		g.replace(0, s)
-		return g, store
+		return leadFrom(t, stores[term%3], &entries, clock.nowMs.Load, queue.Config{RecurringPerTenant: n}, term, left, unknown)
 	}
 	const many = 1 << 30
 	m := newManyRecurring(n, 1_000)
