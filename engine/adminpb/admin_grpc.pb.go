@@ -35,6 +35,8 @@ const (
 	AdminService_DeleteQueue_FullMethodName        = "/prony.admin.v1.AdminService/DeleteQueue"
 	AdminService_ListTasks_FullMethodName          = "/prony.admin.v1.AdminService/ListTasks"
 	AdminService_CancelTasks_FullMethodName        = "/prony.admin.v1.AdminService/CancelTasks"
+	AdminService_RescheduleTasks_FullMethodName    = "/prony.admin.v1.AdminService/RescheduleTasks"
+	AdminService_PrioritizeTasks_FullMethodName    = "/prony.admin.v1.AdminService/PrioritizeTasks"
 	AdminService_ListDead_FullMethodName           = "/prony.admin.v1.AdminService/ListDead"
 	AdminService_RedriveDead_FullMethodName        = "/prony.admin.v1.AdminService/RedriveDead"
 	AdminService_PurgeDead_FullMethodName          = "/prony.admin.v1.AdminService/PurgeDead"
@@ -91,6 +93,14 @@ type AdminServiceClient interface {
 	// task: settling or extending that lease fails with CANCELLED, and the Work stream that holds the
 	// lease receives the cancellation. DeleteQueue with force does the same to its leased tasks.
 	CancelTasks(ctx context.Context, in *CancelTasksRequest, opts ...grpc.CallOption) (*CancelTasksResponse, error)
+	// RescheduleTasks changes when ready and delayed tasks become ready, also tasks that wait for their
+	// next attempt. A leased or dead task gets NOT_FOUND. The tasks keep their ids, attempts and times
+	// to live.
+	RescheduleTasks(ctx context.Context, in *RescheduleTasksRequest, opts ...grpc.CallOption) (*RescheduleTasksResponse, error)
+	// PrioritizeTasks changes the priority of tasks that are not leased. A leased task gets NOT_FOUND.
+	// The tasks keep their ids. Among the tasks of the new priority, a task is as old as before; a dead
+	// task has the new priority once it is redriven.
+	PrioritizeTasks(ctx context.Context, in *PrioritizeTasksRequest, opts ...grpc.CallOption) (*PrioritizeTasksResponse, error)
 	// ListDead returns a queue's dead letters with the history of their attempts, page by page.
 	ListDead(ctx context.Context, in *ListDeadRequest, opts ...grpc.CallOption) (*ListDeadResponse, error)
 	// RedriveDead makes dead tasks ready again, with their ids, history and a new set of attempts.
@@ -240,6 +250,26 @@ func (c *adminServiceClient) CancelTasks(ctx context.Context, in *CancelTasksReq
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CancelTasksResponse)
 	err := c.cc.Invoke(ctx, AdminService_CancelTasks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) RescheduleTasks(ctx context.Context, in *RescheduleTasksRequest, opts ...grpc.CallOption) (*RescheduleTasksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RescheduleTasksResponse)
+	err := c.cc.Invoke(ctx, AdminService_RescheduleTasks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) PrioritizeTasks(ctx context.Context, in *PrioritizeTasksRequest, opts ...grpc.CallOption) (*PrioritizeTasksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PrioritizeTasksResponse)
+	err := c.cc.Invoke(ctx, AdminService_PrioritizeTasks_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -525,6 +555,14 @@ type AdminServiceServer interface {
 	// task: settling or extending that lease fails with CANCELLED, and the Work stream that holds the
 	// lease receives the cancellation. DeleteQueue with force does the same to its leased tasks.
 	CancelTasks(context.Context, *CancelTasksRequest) (*CancelTasksResponse, error)
+	// RescheduleTasks changes when ready and delayed tasks become ready, also tasks that wait for their
+	// next attempt. A leased or dead task gets NOT_FOUND. The tasks keep their ids, attempts and times
+	// to live.
+	RescheduleTasks(context.Context, *RescheduleTasksRequest) (*RescheduleTasksResponse, error)
+	// PrioritizeTasks changes the priority of tasks that are not leased. A leased task gets NOT_FOUND.
+	// The tasks keep their ids. Among the tasks of the new priority, a task is as old as before; a dead
+	// task has the new priority once it is redriven.
+	PrioritizeTasks(context.Context, *PrioritizeTasksRequest) (*PrioritizeTasksResponse, error)
 	// ListDead returns a queue's dead letters with the history of their attempts, page by page.
 	ListDead(context.Context, *ListDeadRequest) (*ListDeadResponse, error)
 	// RedriveDead makes dead tasks ready again, with their ids, history and a new set of attempts.
@@ -616,6 +654,12 @@ func (UnimplementedAdminServiceServer) ListTasks(context.Context, *ListTasksRequ
 }
 func (UnimplementedAdminServiceServer) CancelTasks(context.Context, *CancelTasksRequest) (*CancelTasksResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelTasks not implemented")
+}
+func (UnimplementedAdminServiceServer) RescheduleTasks(context.Context, *RescheduleTasksRequest) (*RescheduleTasksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RescheduleTasks not implemented")
+}
+func (UnimplementedAdminServiceServer) PrioritizeTasks(context.Context, *PrioritizeTasksRequest) (*PrioritizeTasksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PrioritizeTasks not implemented")
 }
 func (UnimplementedAdminServiceServer) ListDead(context.Context, *ListDeadRequest) (*ListDeadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDead not implemented")
@@ -871,6 +915,42 @@ func _AdminService_CancelTasks_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).CancelTasks(ctx, req.(*CancelTasksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_RescheduleTasks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RescheduleTasksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).RescheduleTasks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_RescheduleTasks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).RescheduleTasks(ctx, req.(*RescheduleTasksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_PrioritizeTasks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PrioritizeTasksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).PrioritizeTasks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_PrioritizeTasks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).PrioritizeTasks(ctx, req.(*PrioritizeTasksRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1367,6 +1447,14 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelTasks",
 			Handler:    _AdminService_CancelTasks_Handler,
+		},
+		{
+			MethodName: "RescheduleTasks",
+			Handler:    _AdminService_RescheduleTasks_Handler,
+		},
+		{
+			MethodName: "PrioritizeTasks",
+			Handler:    _AdminService_PrioritizeTasks_Handler,
 		},
 		{
 			MethodName: "ListDead",

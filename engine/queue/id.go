@@ -12,6 +12,9 @@ type Ref struct {
 	Seq      uint64
 }
 
+// Shifted returns the priority in the ref plus a difference.
+func (r Ref) Shifted(by int8) uint8 { return r.Priority + uint8(by) }
+
 // ID identifies a task in the whole system. It contains the task's shard and key, so a lookup needs
 // no index.
 type ID struct {

@@ -144,7 +144,8 @@ func (j *mapJournal) ReplaceLease(batch uint64, refs []LeaseRef) {
 func (j *mapJournal) setLease(batch uint64, refs []LeaseRef) {
 	refs = slices.Clone(refs)
 	for i := range refs {
-		refs[i].History, refs[i].NoteBytes = History{}, 0 // a store reads them from the progress and the note
+		// A store reads them from the progress and the note.
+		refs[i].History, refs[i].PriorityShift, refs[i].NoteBytes = History{}, 0, 0
 	}
 	j.leases[batch] = refs
 }
@@ -325,7 +326,7 @@ func (j *mapJournal) look(ref Ref) (Stored, bool) {
 	}
 	out := Stored{Ref: ref, Task: t, Bytes: uint32(len(t.Payload))}
 	out.Progress, out.HasProgress = j.progress[ref]
-	for _, lane := range []uint8{ref.Priority, DelayedLane(ref.Priority)} {
+	for _, lane := range []uint8{out.Priority(), DelayedLane(out.Priority())} {
 		if _, found := j.due[dueEntry{ref, lane, out.Progress.DueAtMs}]; found {
 			out.HasDue, out.Lane = true, lane
 		}
@@ -493,7 +494,7 @@ func (j *mapJournal) recovered() Recovered {
 			if !stored || settled && p.Token >= Token(batch, i) {
 				refs[i].Attempt = 0
 			}
-			refs[i].History, refs[i].NoteBytes = p.History, uint16(len(j.notes[refs[i].Ref]))
+			refs[i].History, refs[i].PriorityShift, refs[i].NoteBytes = p.History, p.PriorityShift, uint16(len(j.notes[refs[i].Ref]))
 		}
 		out.Leases = append(out.Leases, RecoveredLease{Batch: batch, Refs: refs, Extended: extended})
 	}

@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"math"
-
-	"github.com/google/btree"
-)
+import "github.com/google/btree"
 
 // Lanes is the number of lanes of a queue. Lane p contains the tasks of priority p, except those in
 // DelayedLane(p): tasks that were enqueued with a delay or redriven, and were not claimed since.
@@ -105,17 +101,19 @@ func (l *lane) ref(seq uint64) Ref {
 	return Ref{Queue: l.queue.record.ID, Priority: LanePriority(l.number), Seq: seq}
 }
 
-// nextDueMs returns the due time of the lane's first returned task. If the window is empty, it
-// returns a lower bound of this time; math.MaxInt64 if there is no returned task.
-func (l *lane) nextDueMs() int64 {
+// nextDue returns the place of the lane's first returned task. If the window is empty, it returns a
+// lower bound of this place; dueNone if there is no returned task.
+func (l *lane) nextDue() returnedKey {
 	if t, ok := l.returned.Min(); ok {
-		return t.dueAtMs
+		return t.returnedKey
 	}
 	if !l.returnedAll {
-		return l.returnedEnd.dueAtMs
+		return l.returnedEnd
 	}
-	return math.MaxInt64
+	return dueNone
 }
+
+func (l *lane) nextDueMs() int64 { return l.nextDue().dueAtMs }
 
 func (l *lane) empty() bool {
 	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 &&

@@ -132,7 +132,7 @@ func (ls *lanes) servable(q *Queue) bool {
 // of the queue already, so they are older than all others. Then the delayed lane is merged with the
 // fresh tasks: a delayed or redriven task is as old as its due time, and a fresh task as its enqueue
 // time. So neither a stream of delayed tasks nor a stream of fresh tasks starves the other. If the
-// times are equal, the delayed task was enqueued first.
+// times are equal, the task that was enqueued first comes first.
 //
 // blocked is true if the order depends on a fresh task that is only stored. nextLane then requests
 // it.
@@ -149,7 +149,7 @@ func (ls *lanes) nextLane(q *Queue, priority uint8) (l *lane, blocked bool) {
 	ls.dropGone(l)
 	switch {
 	case l.fresh.len() > 0:
-		if delayed.nextDueMs() > l.fresh.front().task.EnqueuedAtMs {
+		if f := l.fresh.front(); (returnedKey{f.task.EnqueuedAtMs, f.seq}).less(delayed.nextDue()) {
 			return l, false
 		}
 	case !l.freshAll:
@@ -175,9 +175,10 @@ func (ls *lanes) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 		l.dropDue(t.returnedKey)
 		ls.schedule(l)
 		d.LeaseRef = LeaseRef{
-			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts,
+			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts, PriorityShift: t.due.PriorityShift,
 			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, History: t.due.History, NoteBytes: t.due.NoteBytes, HasProgress: true, Extras: t.due.Extras,
 		}
+		d.Priority = d.Shifted(-t.due.PriorityShift)
 		ls.watches.changed(d.Ref)
 		ls.journal.DropDue(d.Ref, l.number, t.dueAtMs)
 		l.queue.record.Counts.Returned--

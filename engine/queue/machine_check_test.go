@@ -104,7 +104,7 @@ func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 		stored["due"]++
 		extras := due.Extras
 		due.Extras = nil
-		if due != (Due{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs, Bytes: uint32(len(task.payload)), History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note))}) ||
+		if due != (Due{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs, Bytes: uint32(len(task.payload)), History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note)), PriorityShift: task.shift}) ||
 			!sameExtras(extras, task.wantExtras()) {
 			return fmt.Errorf("has due record %+v", due)
 		}
@@ -132,7 +132,7 @@ func (m *machine) checkProgress(task *modelTask, stored map[string]int) error {
 		return nil
 	}
 	stored["progress"]++
-	want := Progress{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, ExpiresAtMs: task.dieByMs(), Token: task.token(), History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note))}
+	want := Progress{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, ExpiresAtMs: task.dieByMs(), Token: task.token(), History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note)), PriorityShift: task.shift}
 	if task.phase == dead {
 		want.ExpiresAtMs = 0
 	}
@@ -173,7 +173,7 @@ func (m *machine) checkLeases(t *rapid.T) {
 			live++
 			task := m.byRef[ref.Ref]
 			if task.phase != leased || task.token() != Token(l.Batch, i) || task.expiresMs != ref.ExpiresAtMs || task.attempts+1 != ref.Attempt ||
-				task.maxAttempts != ref.MaxAttempts || ref.HasProgress != task.settled || int(ref.NoteBytes) != len(task.note) || !sameExtras(ref.Extras, task.wantExtras()) {
+				task.maxAttempts != ref.MaxAttempts || ref.HasProgress != task.settled || int(ref.NoteBytes) != len(task.note) || ref.PriorityShift != task.shift || !sameExtras(ref.Extras, task.wantExtras()) {
 				t.Fatalf("lease %d has %+v of %+v", l.Batch, ref, *task)
 			}
 		}

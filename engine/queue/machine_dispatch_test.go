@@ -229,7 +229,7 @@ func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery
 	want := LeaseRef{
 		Bytes: uint32(len(task.payload)),
 		Ref:   task.ref, Attempt: task.attempts + 1, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs,
-		ExpiresAtMs: task.expiresMs, HasProgress: task.settled, History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note)),
+		ExpiresAtMs: task.expiresMs, HasProgress: task.settled, History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note)), PriorityShift: task.shift,
 	}
 	if d.LeaseRef != want || !sameExtras(extras, task.wantExtras()) {
 		t.Fatalf("delivered %+v, want %+v", d.LeaseRef, want)

@@ -13,7 +13,8 @@ type modelUnique struct {
 	untilMs int64 // of ForATime
 	bucket  int64 // of ForATime
 	freed   bool  // the task was cancelled or purged
-	dueMs   int64 // the initial due time; 0 if the task was not delayed
+	dueMs   int64 // the due time before the task started; 0 if the task was not delayed
+	shift   int8  // the shift of its priority before the task started
 }
 
 const uniqueBytes = 96
@@ -155,11 +156,11 @@ func (m *machine) checkUniques(t *rapid.T) {
 		got, has := m.journal.uniques[uniqueEntry{u.bucket, k.queue, HashKey(k.key)}]
 		task := u.task
 		want := UniqueRef{
-			Ref: task.ref, Bucket: u.bucket, ExpiresAtMs: u.untilMs, Bytes: uint32(len(task.payload)), DueAtMs: u.dueMs, EndsAtMs: task.extras.ExpiresAtMs,
+			Ref: task.ref, Bucket: u.bucket, ExpiresAtMs: u.untilMs, Bytes: uint32(len(task.payload)), DueAtMs: u.dueMs, EndsAtMs: task.extras.ExpiresAtMs, PriorityShift: u.shift,
 			Started: !task.waits() || len(task.tokens) > 0 || task.immortal,
 		}
 		if task.immortal { // the redrive stored it
-			want.Bytes, want.DueAtMs, want.EndsAtMs = got.Bytes, got.DueAtMs, got.EndsAtMs
+			want.Bytes, want.DueAtMs, want.EndsAtMs, want.PriorityShift = got.Bytes, got.DueAtMs, got.EndsAtMs, got.PriorityShift
 		}
 		if got != want {
 			t.Fatalf("key %q of queue %d is stored as %+v, %v; want %+v for %+v", k.key, k.queue, got, has, want, *u.task)

@@ -33,6 +33,7 @@ type modelTask struct {
 	key         string // of extras.Unique
 
 	phase       phase
+	shift       int8 // current priority minus that in ref
 	immortal    bool // was redriven: it has no time to live
 	maxAttempts uint32
 	attempts    uint32       // used attempts
@@ -80,6 +81,8 @@ func (t *modelTask) remember(text string, room bool, part uint32) {
 	}
 	maps.DeleteFunc(t.history, func(n uint32, _ string) bool { return (n-1)/part+1 < (t.attempts-1)/part })
 }
+
+func (t *modelTask) priority() uint8 { return uint8(int8(t.ref.Priority) + t.shift) }
 
 func (t *modelTask) token() uint64 {
 	if len(t.tokens) == 0 {
@@ -192,7 +195,7 @@ func (q *modelQueue) ready(now int64) (out []*modelTask) {
 	}
 	slices.SortFunc(out, func(a, b *modelTask) int {
 		// Most urgent first.
-		return cmp.Or(cmp.Compare(b.ref.Priority, a.ref.Priority), compareWaiting(a, b))
+		return cmp.Or(cmp.Compare(b.priority(), a.priority()), compareWaiting(a, b))
 	})
 	return out
 }
@@ -220,9 +223,9 @@ func (t *modelTask) sinceMs() int64 {
 // lane returns the number of the lane that contains a waiting task.
 func (t *modelTask) lane() uint8 {
 	if t.phase == returned && !t.claimed {
-		return DelayedLane(t.ref.Priority)
+		return DelayedLane(t.priority())
 	}
-	return t.ref.Priority
+	return t.priority()
 }
 
 func (q *modelQueue) counts() Counts {

@@ -59,7 +59,7 @@ func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
 		r.accounts.free(q).bytes += int64(ref.NoteBytes)
 	}
 	r.journal.PutProgress(ref.Ref, Progress{
-		DueAtMs: r.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History,
+		DueAtMs: r.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History, PriorityShift: ref.PriorityShift,
 	})
 	r.journal.PutDead(ref.Ref, Dead{DiedAtMs: r.nowMs, Reason: reason})
 	switch u := ref.Extras.unique(); {

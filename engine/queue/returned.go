@@ -5,7 +5,8 @@ package queue
 func (ls *lanes) returnTask(ref Ref, lane uint8, p Progress, due Due) {
 	q := ls.queues.numbered(ref.Queue)
 	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts
-	p.MaxAttempts, p.History, p.NoteBytes = due.MaxAttempts, due.History, due.NoteBytes
+	due.PriorityShift = int8(LanePriority(lane)) - int8(ref.Priority)
+	p.MaxAttempts, p.History, p.NoteBytes, p.PriorityShift = due.MaxAttempts, due.History, due.NoteBytes, due.PriorityShift
 	if due.Extras != nil {
 		p.ExpiresAtMs = due.Extras.ExpiresAtMs
 	}
@@ -41,9 +42,10 @@ func (ls *lanes) insertReturned(l *lane, t returnedTask) {
 	ls.returnedTasks++
 }
 
-// removeReturned removes a task that is cancelled or died.
-func (ls *lanes) removeReturned(l *lane, k returnedKey) {
-	ls.journal.DropDue(l.ref(k.seq), l.number, k.dueAtMs)
+// removeReturned removes a task that is cancelled or died, or whose place changes.
+func (ls *lanes) removeReturned(l *lane, ref Ref, dueAtMs int64) {
+	k := returnedKey{dueAtMs, ref.Seq}
+	ls.journal.DropDue(ref, l.number, dueAtMs)
 	l.noteDropped(k)
 	l.dropDue(k)
 	if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {

@@ -130,7 +130,7 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) bool {
 		s.die(&given, p.Token, TimeToLiveOver)
 		return false
 	}
-	s.returnTask(given.Ref, given.Priority, p, Due{
+	s.returnTask(given.Ref, given.CurrentPriority(), p, Due{
 		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, NoteBytes: given.NoteBytes, Extras: given.Extras,
 	})
 	return true

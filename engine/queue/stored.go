@@ -16,6 +16,9 @@ type Stored struct {
 	Note        string // read only with the payload
 }
 
+// Priority returns the current priority of the task.
+func (t *Stored) Priority() uint8 { return t.Ref.Shifted(t.Progress.PriorityShift) }
+
 type part uint8
 
 const (
@@ -33,7 +36,7 @@ func (t *Stored) ref() LeaseRef {
 	}
 	if t.HasProgress {
 		ref.Attempt, ref.MaxAttempts, ref.History = t.Progress.Attempts, t.Progress.MaxAttempts, t.Progress.History
-		ref.NoteBytes = t.Progress.NoteBytes
+		ref.NoteBytes, ref.PriorityShift = t.Progress.NoteBytes, t.Progress.PriorityShift
 		if t.Progress.ExpiresAtMs == 0 {
 			ref.Extras = ref.Extras.immortal()
 		}
@@ -51,7 +54,7 @@ func (s *State) withdraw(t *Stored) {
 		s.passOver(q.lane(t.Ref.Priority), t.Ref.Seq)
 		c.Fresh--
 	case partReturned:
-		s.removeReturned(q.lane(t.Lane), returnedKey{t.Progress.DueAtMs, t.Ref.Seq})
+		s.removeReturned(q.lane(t.Lane), t.Ref, t.Progress.DueAtMs)
 		c.Returned--
 	case partDead:
 		s.journal.DropDead(t.Ref)
@@ -109,7 +112,7 @@ func (s *State) Redrive(t *Stored) (did bool, err error) {
 		}
 	}
 	s.withdraw(t)
-	s.returnTask(t.Ref, DelayedLane(t.Ref.Priority), Progress{DueAtMs: s.nowMs, Attempts: t.Progress.Attempts, Token: t.Progress.Token}, Due{
+	s.returnTask(t.Ref, DelayedLane(t.Priority()), Progress{DueAtMs: s.nowMs, Attempts: t.Progress.Attempts, Token: t.Progress.Token}, Due{
 		MaxAttempts: t.Progress.Attempts + t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
 		History: t.Progress.History, Extras: t.Task.Extras.immortal(),
 	})

@@ -42,7 +42,9 @@ type Due struct {
 	Bytes       uint32 // of the payload, including headers
 	History     History
 	NoteBytes   uint16 // of the task's note; 0 means that it has none
-	Extras      *Extras
+	// PriorityShift is the priority of the task's lane minus the priority in its Ref.
+	PriorityShift int8
+	Extras        *Extras
 }
 
 // Progress is the record of a task's past attempts. A task that was never delayed, returned or dead
@@ -56,6 +58,9 @@ type Progress struct {
 	ExpiresAtMs int64
 	History     History
 	NoteBytes   uint16 // as in Due; outdated while the task is leased
+	// PriorityShift is the current priority of the task minus the priority in its Ref, which is the
+	// priority at the enqueue.
+	PriorityShift int8
 }
 
 // Outcome is how a failed attempt ended.
@@ -83,11 +88,15 @@ type LeaseRef struct {
 	Bytes       uint32 // of the payload, including headers
 	History     History
 	// HasProgress is true if the task has a Progress record, which must be removed with the task.
-	HasProgress bool
-	NoteBytes   uint16 // as in Due
-	ExpiresAtMs int64
-	Extras      *Extras
+	HasProgress   bool
+	PriorityShift int8   // as in Progress
+	NoteBytes     uint16 // as in Due
+	ExpiresAtMs   int64
+	Extras        *Extras
 }
+
+// CurrentPriority returns the priority of the task's queue position.
+func (r *LeaseRef) CurrentPriority() uint8 { return r.Shifted(r.PriorityShift) }
 
 // Reason is the reason why a task is dead.
 type Reason uint8

@@ -18,13 +18,13 @@ func (r *retention) askExpired() {
 
 // RefillExpired answers a Refill of StreamExpired. nextMs is the earliest end of a time to live
 // among the entries that were not read, or math.MaxInt64 if all were read.
-func (s *State) RefillExpired(r Refill, tasks []Expired, nextMs int64) {
+func (s *State) RefillExpired(_ Refill, tasks []Expired, nextMs int64) {
 	s.worked += len(tasks)
 	changed := s.expiring
 	s.expiring = nil
 	for i := range tasks {
 		if changed[tasks[i].Ref] { // what was read may be outdated
-			nextMs = min(nextMs, r.FromMs)
+			nextMs = min(nextMs, tasks[i].AtMs)
 			continue
 		}
 		s.expireTask(&tasks[i])

@@ -87,6 +87,8 @@ type UniqueRef struct {
 	Bytes    uint32 // of the payload, including headers
 	DueAtMs  int64  // 0 if the task is not delayed
 	EndsAtMs int64  // the end of the time to live; 0 means that it never ends
+	// PriorityShift is as in Progress.
+	PriorityShift int8
 }
 
 // stored returns the records of the task, which has not started.
@@ -94,8 +96,8 @@ func (k *UniqueRef) stored(key KeyHash) *Stored {
 	extras := &Extras{ExpiresAtMs: k.EndsAtMs, Unique: &Unique{Key: key, Bucket: k.Bucket}}
 	t := &Stored{Ref: k.Ref, Task: Task{Extras: extras}, Bytes: k.Bytes}
 	if k.DueAtMs != 0 {
-		t.HasProgress, t.Progress = true, Progress{DueAtMs: k.DueAtMs, ExpiresAtMs: k.EndsAtMs}
-		t.HasDue, t.Lane = true, DelayedLane(k.Ref.Priority)
+		t.HasProgress, t.Progress = true, Progress{DueAtMs: k.DueAtMs, ExpiresAtMs: k.EndsAtMs, PriorityShift: k.PriorityShift}
+		t.HasDue, t.Lane = true, DelayedLane(t.Priority())
 	}
 	return t
 }
@@ -174,6 +176,15 @@ func (r *retention) started(q *Queue, ref Ref, u *Unique) {
 		r.dropUnique(q, u.Key, k)
 	default:
 		k.Started = true
+		r.journal.PutUnique(q.record.ID, u.Key, k)
+	}
+}
+
+// movedUnique notes the new place of a task with a unique key.
+func (r *retention) movedUnique(ref Ref, u *Unique, priority uint8, dueAtMs int64) {
+	q := r.queues.numbered(ref.Queue)
+	if k, held := r.heldUnique(q, ref, u); held && !k.Started {
+		k.DueAtMs, k.PriorityShift = dueAtMs, int8(priority)-int8(ref.Priority)
 		r.journal.PutUnique(q.record.ID, u.Key, k)
 	}
 }

@@ -51,12 +51,11 @@ func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError
 		return &FieldError{"payload", fmt.Sprintf("has %d bytes: send at most %d", len(t.Payload), l.PayloadBytesMax)}
 	case t.DelayMs > l.DelayMsMax:
 		return Outside("delay_ms", t.DelayMs, 0, l.DelayMsMax)
-	case t.NotBeforeMs < 0:
-		return &FieldError{"not_before_ms", fmt.Sprintf("must be 0 or more, Unix milliseconds, not %d", t.NotBeforeMs)}
 	case t.NotBeforeMs > 0 && t.DelayMs > 0:
 		return &FieldError{"not_before_ms", "is set together with delay_ms: set one of them"}
-	case t.NotBeforeMs > nowMs && uint64(t.NotBeforeMs-nowMs) > l.DelayMsMax:
-		return &FieldError{"not_before_ms", fmt.Sprintf("must be at most %d ms from now, Unix milliseconds: %d is %d ms from now", l.DelayMsMax, t.NotBeforeMs, t.NotBeforeMs-nowMs)}
+	}
+	if err := l.CheckDue("not_before_ms", nowMs, t.NotBeforeMs); err != nil {
+		return err
 	}
 	if err := CheckKey("idempotency_key", t.Key); err != nil {
 		return err
@@ -67,6 +66,18 @@ func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError
 	return l.CheckPolicy(&Policy{
 		MaxAttempts: t.MaxAttempts, LeaseMs: t.LeaseMs, Backoff: t.Backoff, TTLMs: t.TTLMs, RetentionMs: t.RetentionMs,
 	})
+}
+
+// CheckDue checks the time when a task becomes ready; 0 is allowed and means now. nowMs is the current
+// time.
+func (l *Limits) CheckDue(field string, nowMs, dueAtMs int64) *FieldError {
+	switch {
+	case dueAtMs < 0:
+		return &FieldError{field, fmt.Sprintf("must be 0 or more, Unix milliseconds, not %d", dueAtMs)}
+	case dueAtMs > nowMs && uint64(dueAtMs-nowMs) > l.DelayMsMax:
+		return &FieldError{field, fmt.Sprintf("must be at most %d ms from now, Unix milliseconds: %d is %d ms from now", l.DelayMsMax, dueAtMs, dueAtMs-nowMs)}
+	}
+	return nil
 }
 
 // CheckPolicy checks the policy of a queue, or the options of one task.

@@ -95,6 +95,6 @@ func TestTheItemsOfCalls(t *testing.T) {
 	}
 	assert.Equal(t, map[string]string{
 		"Enqueue": "tasks", "Complete": "completions", "Fail": "failures", "Extend": "extensions", "Release": "releases",
-		"CancelTasks": "ids", "RedriveDead": "ids", "PurgeDead": "ids",
+		"CancelTasks": "ids", "RescheduleTasks": "ids", "PrioritizeTasks": "ids", "RedriveDead": "ids", "PurgeDead": "ids",
 	}, got)
 }

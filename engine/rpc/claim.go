@@ -284,7 +284,7 @@ func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 		m.Id = all[i*queue.IDLen : (i+1)*queue.IDLen]
 		m.Tenant = d.Queue.Tenant()
 		m.Queue = d.Queue.Name()
-		m.Priority = uint32(d.Priority)
+		m.Priority = uint32(d.CurrentPriority())
 		headers, payload := d.Split()
 		m.Payload = payload
 		m.Attempt = d.Attempt

@@ -231,6 +231,14 @@ func everyCall(id string) map[string]func(context.Context, *clusterNode) error {
 			_, err := n.admins().CancelTasks(ctx, &adminpb.CancelTasksRequest{Ids: []string{id}})
 			return err
 		},
+		"RescheduleTasks": func(ctx context.Context, n *clusterNode) error {
+			_, err := n.admins().RescheduleTasks(ctx, &adminpb.RescheduleTasksRequest{Ids: []string{id}})
+			return err
+		},
+		"PrioritizeTasks": func(ctx context.Context, n *clusterNode) error {
+			_, err := n.admins().PrioritizeTasks(ctx, &adminpb.PrioritizeTasksRequest{Ids: []string{id}, Priority: 9})
+			return err
+		},
 		"ListDead": func(ctx context.Context, n *clusterNode) error {
 			_, err := n.admins().ListDead(ctx, &adminpb.ListDeadRequest{Queue: q})
 			return err

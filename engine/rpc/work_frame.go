@@ -27,7 +27,7 @@ func (e *taskEncoder) add(f *wire.Frame, shard uint16, d *queue.Delivery) {
 	b := append(e.head[:0], byte(taskID<<3|protowire.Number(protowire.BytesType)), queue.IDLen)
 	b = e.ids.Append(b, queue.ID{Shard: shard, Ref: d.Ref})
 	b = append(b, e.common...)
-	b = appendUint(b, taskPriority, uint64(d.Priority))
+	b = appendUint(b, taskPriority, uint64(d.CurrentPriority()))
 	// The payload is inserted at this position.
 	before := len(b)
 	b = appendUint(b, taskAttempt, uint64(d.Attempt))

@@ -81,47 +81,67 @@ func (s *Shard) Purge(tenant, name string, most int, reply func(Purged, error)) 
 	})
 }
 
-// Change is the kind of change that an admin call makes to single tasks.
-type Change uint8
+// Change is a change that an admin call makes to a single task. It returns the error of the task's
+// result.
+type Change func(*queue.State, *Found) error
 
-// The changes.
-const (
-	Cancel    Change = iota + 1 // remove a task in any state
-	Redrive                     // make a dead task ready again
-	PurgeDead                   // remove a dead task
-)
+// Cancel removes a task in any state.
+func Cancel(state *queue.State, f *Found) error {
+	state.Cancel(&f.Stored)
+	return nil
+}
 
-// Change cancels, redrives or purges tasks of one tenant. reply is called as for Enqueue, with nil,
-// ErrNotFound, ErrNotDead or an error of queue.State.Redrive for each task. Several turns decide a
-// large call, so that other commands are decided in between.
+// Redrive makes a dead task ready again.
+func Redrive(state *queue.State, f *Found) error {
+	done, err := state.Redrive(&f.Stored)
+	if err != nil {
+		return err
+	}
+	return orElse(done, ErrNotDead)
+}
+
+// PurgeDead removes a dead task.
+func PurgeDead(state *queue.State, f *Found) error {
+	return orElse(state.PurgeDead(&f.Stored), ErrNotDead)
+}
+
+// Reschedule returns a Change that makes a ready or delayed task due at a time, or now if the time
+// is earlier.
+func Reschedule(dueAtMs int64) Change {
+	return func(state *queue.State, f *Found) error {
+		return orElse(state.Reschedule(&f.Stored, dueAtMs), ErrNotWaiting)
+	}
+}
+
+// Prioritize returns a Change that sets the priority of a task that is not leased.
+func Prioritize(priority uint8) Change {
+	return func(state *queue.State, f *Found) error {
+		return orElse(state.Prioritize(&f.Stored, priority), ErrLeased)
+	}
+}
+
+func orElse(done bool, err error) error {
+	if done {
+		return nil
+	}
+	return err
+}
+
+// Change changes tasks of one tenant. reply is called as for Enqueue, with ErrNotFound or the
+// result of the change for each task. Several turns decide a large call, so that other commands are
+// decided in between.
 func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
 	out := make([]error, len(refs))
 	return s.inbox.put(&begin{examine: &examine{
 		tenant: tenant, refs: refs,
 		resolve: func(d *decider, i int, f *Found, err error) {
 			if out[i] = err; err == nil {
-				out[i] = what.apply(d.state, f)
+				out[i] = what(d.state, f)
 			}
 		},
 		changes: true,
 		reply:   func(_ *Shard, err error) { reply(out, err) },
 	}}, load{tasks: len(refs)})
-}
-
-func (what Change) apply(state *queue.State, f *Found) error {
-	done, err := true, error(nil)
-	switch what {
-	case Cancel:
-		state.Cancel(&f.Stored)
-	case Redrive:
-		done, err = state.Redrive(&f.Stored)
-	case PurgeDead:
-		done = state.PurgeDead(&f.Stored)
-	}
-	if err == nil && !done {
-		return ErrNotDead
-	}
-	return err
 }
 
 // PutSystem stores the node's system records. A nil value removes a record.

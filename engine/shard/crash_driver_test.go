@@ -98,10 +98,14 @@ func (c *crashDriver) step() {
 		c.settleLease()
 	case n < 76:
 		c.pass()
-	case n < 82:
-		c.change(Cancel)
+	case n < 81:
+		c.change(crashChange{what: Cancel, removes: true})
+	case n < 84:
+		c.change([]crashChange{{what: Redrive, ofDead: true}, {what: Redrive, ofDead: true}, {what: PurgeDead, ofDead: true, removes: true}}[c.rng.IntN(3)])
+	case n < 86:
+		c.change(crashChange{what: Reschedule(c.nowMs.Load() + int64(c.rng.IntN(900)))})
 	case n < 87:
-		c.change([]Change{Redrive, Redrive, PurgeDead}[c.rng.IntN(3)])
+		c.prioritize()
 	case n < 89:
 		c.purge()
 	case n < 92:
@@ -271,7 +275,44 @@ func (c *crashDriver) pass() {
 	require.NoError(c, c.shard.Stats(func(_ []queue.Stats, err error) { done(err) }))
 }
 
-func (c *crashDriver) change(what Change) {
+// crashChange is a change to single tasks.
+type crashChange struct {
+	what    Change
+	ofDead  bool // it has an effect on dead tasks only
+	removes bool
+}
+
+// prioritize changes the priority of a task, at most once: several such changes that are under way
+// are not decided in their order.
+func (c *crashDriver) prioritize() {
+	var t *crashTask
+	c.l.note(func(int) {
+		if len(c.l.tasks) > 0 {
+			t = c.l.tasks[c.rng.IntN(len(c.l.tasks))]
+		}
+		if t != nil && c.l.set[priorityOf(t.ref)] != nil {
+			t = nil
+		}
+	})
+	if t == nil {
+		return
+	}
+	priority := uint8(1 + c.rng.IntN(queue.MaxPriority))
+	answered := c.l.ask(priorityOf(t.ref), fmt.Sprint(priority))
+	done := c.start()
+	require.NoError(c, c.shard.Change(Prioritize(priority), t.tenant, []queue.Ref{t.ref}, func(out []error, err error) {
+		if err == nil && out[0] == nil {
+			answered()
+		}
+		done(err)
+	}))
+}
+
+func priorityOf(ref queue.Ref) string { return crashPriority + fmt.Sprint(ref) }
+
+const crashPriority = "priority of "
+
+func (c *crashDriver) change(what crashChange) {
 	var refs []queue.Ref
 	var tenant string
 	removals := map[queue.Ref]*crashRemoval{}
@@ -281,7 +322,7 @@ func (c *crashDriver) change(what Change) {
 				return
 			}
 			t := c.l.tasks[c.rng.IntN(len(c.l.tasks))]
-			if what != Cancel && len(c.l.dead) > 0 {
+			if what.ofDead && len(c.l.dead) > 0 {
 				t = c.l.byRef[c.l.dead[c.rng.IntN(len(c.l.dead))]]
 			}
 			if t == nil || tenant != "" && t.tenant != tenant || removals[t.ref] != nil {
@@ -290,7 +331,7 @@ func (c *crashDriver) change(what Change) {
 			tenant = t.tenant
 			refs = append(refs, t.ref)
 			removals[t.ref] = &crashRemoval{asked: at, frees: true}
-			if what != Redrive {
+			if what.removes {
 				t.removals = append(t.removals, removals[t.ref])
 			}
 		}
@@ -299,11 +340,11 @@ func (c *crashDriver) change(what Change) {
 		return
 	}
 	done := c.start()
-	require.NoError(c, c.shard.Change(what, tenant, refs, func(out []error, err error) {
+	require.NoError(c, c.shard.Change(what.what, tenant, refs, func(out []error, err error) {
 		if err == nil {
 			c.l.note(func(at int) {
 				for i, ref := range refs {
-					if what != Redrive {
+					if what.removes {
 						c.l.removed(c.l.byRef[ref], removals[ref], at, out[i] == nil)
 					}
 				}

@@ -24,6 +24,10 @@ var (
 	ErrNotFound = errors.New("no such task, or it is done")
 	// ErrNotDead means that the task is not dead.
 	ErrNotDead = errors.New("the task is not dead")
+	// ErrNotWaiting means that the task is neither ready nor delayed.
+	ErrNotWaiting = errors.New("the task is leased or dead")
+	// ErrLeased means that the task is leased.
+	ErrLeased = errors.New("the task is leased")
 	// ErrNoQueue means that the tenant has no such queue.
 	ErrNoQueue = errors.New("no such queue")
 

@@ -82,8 +82,8 @@ func (s *Shard) purgeAll(ctx context.Context, tenant, name string) (removed uint
 	return removed, nil
 }
 
-// Change cancels, redrives or purges tasks of one tenant. For each task it returns nil,
-// ErrNotFound, ErrNotDead, or the error if the task's shard refused the call.
+// Change changes tasks of one tenant. For each task it returns ErrNotFound, the result of the change,
+// or the error if the task's shard refused the call.
 func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []queue.ID) ([]error, error) {
 	each, refs := make([]uint16, len(ids)), make([]queue.Ref, len(ids))
 	for i, id := range ids {

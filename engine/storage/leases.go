@@ -122,8 +122,8 @@ func (s *settledRefs) Close() error {
 	return err
 }
 
-// void sets Attempt to 0 in the settled refs of a batch, and sets History and NoteBytes in the other
-// refs.
+// void sets Attempt to 0 in the settled refs of a batch, and sets History, PriorityShift and NoteBytes
+// in the other refs.
 func (s *settledRefs) void(batch uint64, refs []queue.LeaseRef) error {
 	for i := range refs {
 		ref := &refs[i]
@@ -156,7 +156,7 @@ func (s *settledRefs) void(batch uint64, refs []queue.LeaseRef) error {
 		if found && p.Token >= queue.Token(batch, i) {
 			ref.Attempt = 0
 		}
-		ref.History = p.History
+		ref.History, ref.PriorityShift = p.History, p.PriorityShift
 		if ref.NoteBytes, err = s.noteBytes(ref.Ref); err != nil {
 			return err
 		}

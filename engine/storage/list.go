@@ -52,7 +52,7 @@ const lookBytesMax = 64 << 20
 // cursors contains, for each priority, a lower bound of the seqs of these tasks. next is empty
 // after the last page.
 func (s *Reads) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
-	return s.list(record.PrefixTask, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
+	return s.list(record.PrefixTask, queueID, p, func(r reader, k, _ []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil || ref.Priority > queue.MaxPriority || ref.Seq < cursors[ref.Priority] {
 			return l, false, err
@@ -65,11 +65,16 @@ func (s *Reads) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 // ListReturned lists the tasks of a queue whose Due record is for a time in [fromMs, beforeMs).
 // Such a task is ready again or delayed.
 func (s *Reads) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
-	return s.list(record.PrefixDue, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
+	return s.list(record.PrefixDue, queueID, p, func(r reader, k, v []byte) (l Listed, ok bool, err error) {
 		ref, _, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil || dueAtMs < fromMs || dueAtMs >= beforeMs {
 			return l, false, err
 		}
+		due, err := record.DecodeDue(v, dueAtMs)
+		if err != nil {
+			return l, false, record.Named(err, "due record of task", ref)
+		}
+		ref.Priority = ref.Shifted(-due.PriorityShift)
 		l.Stored, ok, err = s.look(r, ref, true)
 		return l, ok, err
 	})
@@ -77,7 +82,7 @@ func (s *Reads) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (ou
 
 // ListDead lists the dead tasks of a queue.
 func (s *Reads) ListDead(queueID uint32, p Page) (out []Listed, next Place, err error) {
-	return s.list(record.PrefixDead, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
+	return s.list(record.PrefixDead, queueID, p, func(r reader, k, _ []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil {
 			return l, false, err
@@ -95,7 +100,7 @@ func (s *Reads) ListDead(queueID uint32, p Page) (out []Listed, next Place, err 
 	})
 }
 
-func (s *Reads) list(prefix byte, queueID uint32, p Page, visit func(r reader, k []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
+func (s *Reads) list(prefix byte, queueID uint32, p Page, visit func(r reader, k, v []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
 	from := binary.BigEndian.AppendUint32([]byte{prefix}, queueID)
 	within := from
 	if len(p.After) > 0 {
@@ -108,7 +113,7 @@ func (s *Reads) list(prefix byte, queueID uint32, p Page, visit func(r reader, k
 	defer closeAfter(snap, &err)
 	looked, lookedBytes, bytes := 0, 0, 0
 	err = scan(snap, from, within, func(k, v []byte) (bool, error) {
-		l, ok, err := visit(snap, k)
+		l, ok, err := visit(snap, k, v)
 		if err != nil {
 			return false, fmt.Errorf("list tasks: %w", err)
 		}

@@ -45,7 +45,7 @@ func (s *Reads) look(r reader, ref queue.Ref, withPayload bool) (out queue.Store
 	if out.Progress, err = record.DecodeProgress(v); err != nil {
 		return out, false, record.Named(err, "progress of task", ref)
 	}
-	for _, lane := range [...]uint8{ref.Priority, queue.DelayedLane(ref.Priority)} {
+	for _, lane := range [...]uint8{out.Priority(), queue.DelayedLane(out.Priority())} {
 		if out.HasDue, err = exists(r, record.DueKey(ref, lane, out.Progress.DueAtMs)); err != nil {
 			return out, false, err
 		}

@@ -174,6 +174,14 @@ func (a *admin) ListDead(_ context.Context, r *adminpb.ListDeadRequest) (*adminp
 	}, nil
 }
 
+func (a *admin) RescheduleTasks(_ context.Context, r *adminpb.RescheduleTasksRequest) (*adminpb.RescheduleTasksResponse, error) {
+	return &adminpb.RescheduleTasksResponse{Results: settled(r.GetIds())}, nil
+}
+
+func (a *admin) PrioritizeTasks(_ context.Context, r *adminpb.PrioritizeTasksRequest) (*adminpb.PrioritizeTasksResponse, error) {
+	return &adminpb.PrioritizeTasksResponse{Results: settled(r.GetIds())}, nil
+}
+
 func (a *admin) RedriveDead(_ context.Context, r *adminpb.RedriveDeadRequest) (*adminpb.RedriveDeadResponse, error) {
 	return &adminpb.RedriveDeadResponse{Redriven: 4, Results: settled(r.GetIds())}, nil
 }
@@ -307,6 +315,9 @@ var administration = []string{
 	"tasks list --queue mail --state delayed",
 	"tasks list --queue mail --state ready --kind welcome",
 	"tasks cancel a b --yes",
+	"tasks reschedule a b --now",
+	"tasks reschedule a --at 2030-01-01T09:00:00Z --tenant acme",
+	"tasks prioritize a b --priority 9 --tenant acme",
 	"dead list --queue mail --reason attempts --error-contains box --died-from 2030-01-01T00:00:00Z --died-before 2031-01-01T00:00:00Z",
 	"dead redrive a b",
 	"dead redrive --queue mail --all",

@@ -76,6 +76,8 @@ var exits = map[string]outcomes{
 	"queued tasks":                 {"--help", never, "nonsense", true},
 	"queued tasks list":            {"--queue q --state ready", never, "--queue q --state raedy | --queue q --state ready --page-token nonsense", false},
 	"queued tasks cancel":          {"ID --yes", never, "ID | 0000000000000000000000g1 --yes", false},
+	"queued tasks reschedule":      {"WAITING --now", never, "WAITING | WAITING --now --in 1s | WAITING --in 1000d | ID --now", false},
+	"queued tasks prioritize":      {"WAITING --priority 3", never, "WAITING | WAITING --priority 10 | ID --priority 3", false},
 	"queued dead":                  {"--help", never, "nonsense", true},
 	"queued dead list":             {"--queue q", never, "--queue q --reason age | --queue q --page-token nonsense", false},
 	"queued dead redrive":          {"--queue q --all", never, "--queue q | ID", false},
@@ -142,6 +144,11 @@ func (b *bench) args(path, line string) []string {
 		b.json(&c, "claim", "--queue", "q", "--lease", "1h")
 		require.Len(b, c.Tasks, 1)
 		words["ID"], words["TOKEN"] = c.Tasks[0].ID, c.Tasks[0].Token
+	}
+	if strings.Contains(line, "WAITING") {
+		var made struct{ ID string }
+		b.json(&made, "enqueue", "--queue", "q", "--delay", "1h", "payload")
+		words["WAITING"] = made.ID
 	}
 	if strings.Contains(line, "TOKENID") {
 		var made struct{ Token struct{ ID string } }

@@ -13,9 +13,10 @@ import (
 )
 
 func (a taskCommands) tasks() *cobra.Command {
-	return group("tasks", "List a queue's tasks by state, and cancel tasks", `  queued tasks list --queue mail --state delayed
+	return group("tasks", "List a queue's tasks by state, and reschedule, prioritize and cancel tasks", `  queued tasks list --queue mail --state delayed
+  queued tasks reschedule 0000000000000000000000g1 --now
   queued tasks cancel 0000000000000000000000g1`,
-		a.list(), a.cancel())
+		a.list(), a.reschedule(), a.prioritize(), a.cancel())
 }
 
 func (a taskCommands) list() *cobra.Command {
@@ -75,6 +76,13 @@ func (a taskCommands) list() *cobra.Command {
 	return c
 }
 
+func checkIDs(ids []string) error {
+	if len(ids) == 0 || len(ids) > batchTasksMax {
+		return usageError{fmt.Errorf("%s: pass 1 to %d", count(len(ids), "id"), batchTasksMax)}
+	}
+	return nil
+}
+
 func (a taskCommands) cancel() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
@@ -88,8 +96,8 @@ worker that holds it, and refuses to settle the task.`,
 	yesFlag(c, &yes)
 	conn := a.connect(c, true, true)
 	c.RunE = func(c *cobra.Command, ids []string) error {
-		if len(ids) == 0 || len(ids) > batchTasksMax {
-			return usageError{fmt.Errorf("%s: pass 1 to %d", count(len(ids), "id"), batchTasksMax)}
+		if err := checkIDs(ids); err != nil {
+			return err
 		}
 		if err := a.confirm("remove "+count(len(ids), "task"), yes); err != nil {
 			return err

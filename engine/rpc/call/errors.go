@@ -67,6 +67,8 @@ var refusals = []struct {
 	{queue.ErrKeyTaken, refusal{call: codes.AlreadyExists, item: queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS}},
 	{shard.ErrNotFound, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{shard.ErrNotDead, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
+	{shard.ErrNotWaiting, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
+	{shard.ErrLeased, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{shard.ErrNoQueue, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{shard.ErrNoRecurring, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{access.ErrNotFound, refusal{call: codes.NotFound}},

@@ -34,6 +34,8 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 		{queue.ErrCancelled, codes.FailedPrecondition, queuepb.ErrorCode_ERROR_CODE_CANCELLED},
 		{queue.ErrKeyTaken, codes.AlreadyExists, queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS},
 		{shard.ErrNotDead, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
+		{shard.ErrNotWaiting, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
+		{shard.ErrLeased, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{shard.ErrNoQueue, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{&queue.QuotaError{Tenant: "t", Quota: "q"}, codes.ResourceExhausted, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED},
 		{&shard.NotLeaderError{Shard: 1}, codes.Unavailable, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER},

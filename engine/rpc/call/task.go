@@ -13,7 +13,7 @@ func TaskMessage(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
 		Id:           id.String(),
 		Tenant:       tenant,
 		Queue:        f.Queue,
-		Priority:     uint32(f.Ref.Priority),
+		Priority:     uint32(f.Priority()),
 		Payload:      payload,
 		MaxAttempts:  f.Task.MaxAttempts,
 		EnqueuedAtMs: f.Task.EnqueuedAtMs,

@@ -300,7 +300,8 @@ func (c *checker) task(t *checkedTask) error {
 	}
 	hasDue := false
 	if t.hasProgress {
-		for _, lane := range [...]uint8{t.ref.Priority, queue.DelayedLane(t.ref.Priority)} {
+		priority := t.ref.Shifted(t.progress.PriorityShift)
+		for _, lane := range [...]uint8{priority, queue.DelayedLane(priority)} {
 			there, err := c.s.Exists(record.DueKey(t.ref, lane, t.progress.DueAtMs))
 			if err != nil {
 				return err

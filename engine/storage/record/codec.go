@@ -18,8 +18,9 @@ import (
 //	5  of a task: headers at the start of the payload
 //	6  of a due record and of a progress: the size of the task's note
 //	7  of a task, a due record and a lease batch: unique keys; of a queue: the key window
+//	8  of a due record, a progress and a unique key: the changed priority of the task
 //
-// A store without such tasks, leases and queues contains no record in formats 4 to 7.
+// A store without such tasks, leases and queues contains no record in formats 4 to 8.
 const (
 	Format        = 3
 	formatOldest  = 2
@@ -27,7 +28,8 @@ const (
 	formatHeaders = 5
 	formatNote    = 6
 	formatUnique  = 7
-	FormatNewest  = formatUnique
+	formatShift   = 8
+	FormatNewest  = formatShift
 )
 
 // Encoder encodes successive records into the same buffer.
@@ -67,7 +69,7 @@ func (d decoder) priority() uint8 {
 
 // EncodeDue encodes the Due record of a task. The time is in the key:
 //
-//	format | attempts | attempts max | lease | payload bytes | extras | history | (note bytes, since format 6)
+//	format | attempts | attempts max | lease | payload bytes | extras | history | (note bytes, since format 6) | (priority shift, in format 8)
 func EncodeDue(e *Encoder, due queue.Due) {
 	e.start()
 	e.uint(uint64(due.Attempts))
@@ -76,19 +78,19 @@ func EncodeDue(e *Encoder, due queue.Due) {
 	e.uint(uint64(due.Bytes))
 	e.extras(due.Extras)
 	e.history(due.History)
-	e.noteBytes(due.NoteBytes)
+	e.noteAndShift(due.NoteBytes, due.PriorityShift)
 }
 
 // DecodeDue decodes a Due record. dueAtMs is the time from the key.
 func DecodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 	d := decode(b)
-	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras(), History: d.history(), NoteBytes: d.noteBytes()}
+	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras(), History: d.history(), NoteBytes: d.noteBytes(), PriorityShift: d.priorityShift()}
 	return due, d.End()
 }
 
 // EncodeProgress encodes the progress of a task:
 //
-//	format | due | attempts | attempts max | token | expires | history | (note bytes, since format 6)
+//	format | due | attempts | attempts max | token | expires | history | (note bytes, since format 6) | (priority shift, in format 8)
 func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.start()
 	e.int(p.DueAtMs)
@@ -97,13 +99,13 @@ func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.uint(p.Token)
 	e.int(p.ExpiresAtMs)
 	e.history(p.History)
-	e.noteBytes(p.NoteBytes)
+	e.noteAndShift(p.NoteBytes, p.PriorityShift)
 }
 
 // DecodeProgress decodes the progress of a task.
 func DecodeProgress(b []byte) (queue.Progress, error) {
 	d := decode(b)
-	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int(), History: d.history(), NoteBytes: d.noteBytes()}
+	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int(), History: d.history(), NoteBytes: d.noteBytes(), PriorityShift: d.priorityShift()}
 	return p, d.End()
 }
 
@@ -178,8 +180,8 @@ func DecodeResult(b []byte) (queue.Result, error) {
 	return r, d.Err
 }
 
-// EncodeLease encodes a lease batch without the histories and notes of the tasks, which are in their
-// Progress and note records. Queue, seq and expires are encoded as differences from the previous ref, because
+// EncodeLease encodes a lease batch without the histories, changed priorities and notes of the tasks,
+// which are in their Progress and note records. Queue, seq and expires are encoded as differences from the previous ref, because
 // neighbours differ little:
 //
 //	format | number of refs | (queue | priority | seq | attempt | attempts max | lease | payload bytes | expires | has progress | extras)…

@@ -102,6 +102,7 @@ var records = []record{
 				DueAtMs: 77, Attempts: rapid.Uint32().Draw(t, "attempts"),
 				MaxAttempts: rapid.Uint32().Draw(t, "most"), LeaseMs: rapid.Uint64().Draw(t, "lease"),
 				Bytes: rapid.Uint32().Draw(t, "bytes"), Extras: drawExtras(t), NoteBytes: rapid.Uint16Range(0, queue.NoteBytesMax).Draw(t, "note"),
+				PriorityShift: rapid.Int8Range(-queue.MaxPriority, queue.MaxPriority).Draw(t, "shift"),
 			}
 			EncodeDue(e, due)
 			return due
@@ -115,6 +116,7 @@ var records = []record{
 				DueAtMs: drawMs.Draw(t, "due"), Attempts: rapid.Uint32().Draw(t, "attempts"),
 				MaxAttempts: rapid.Uint32().Draw(t, "most"), Token: rapid.Uint64().Draw(t, "token"), ExpiresAtMs: drawMs.Draw(t, "expires"),
 				History: drawHistory(t), NoteBytes: rapid.Uint16Range(0, queue.NoteBytesMax).Draw(t, "note"),
+				PriorityShift: rapid.Int8Range(-queue.MaxPriority, queue.MaxPriority).Draw(t, "shift"),
 			}
 			EncodeProgress(e, p)
 			return p
@@ -156,6 +158,7 @@ var records = []record{
 			k := queue.UniqueRef{
 				Ref: drawRef(t), Bucket: 5, ExpiresAtMs: drawMs.Draw(t, "expires"), Started: rapid.Bool().Draw(t, "started"),
 				Bytes: rapid.Uint32().Draw(t, "bytes"), DueAtMs: drawMs.Draw(t, "due"), EndsAtMs: drawMs.Draw(t, "ends"),
+				PriorityShift: rapid.Int8Range(-queue.MaxPriority, queue.MaxPriority).Draw(t, "shift"),
 			}
 			k.Ref.Queue = 9
 			EncodeUnique(e, k)
@@ -355,7 +358,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = FormatNewest + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 8, this server reads formats 2 to 7: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 9, this server reads formats 2 to 8: use the server that wrote it, or a newer one")
 			})
 		})
 	}

@@ -18,14 +18,20 @@ func (d decoder) history() queue.History {
 	return queue.History{NewestBytes: d.Uint32(), BeforeBytes: d.Uint32()}
 }
 
-// noteBytes encodes the size of a task's note as the last field of a record. If the task has a note,
-// the format of the record is at least formatNote.
-func (e *Encoder) noteBytes(n uint16) {
-	if n > 0 {
+// noteAndShift encodes the size of a task's note and its PriorityShift as the last fields of a
+// record. If the task has a note or a changed priority, it changes the format of the record.
+func (e *Encoder) noteAndShift(note uint16, shift int8) {
+	switch {
+	case shift != 0:
+		e.b[0] = formatShift
+	case note > 0:
 		e.b[0] = max(e.b[0], formatNote)
 	}
 	if e.b[0] >= formatNote {
-		e.uint(uint64(n))
+		e.uint(uint64(note))
+	}
+	if e.b[0] >= formatShift {
+		e.int(int64(shift))
 	}
 }
 
@@ -38,6 +44,18 @@ func (d decoder) noteBytes() uint16 {
 		d.Fail(fmt.Errorf("a note of %d bytes is out of range", n))
 	}
 	return uint16(n)
+}
+
+func (d decoder) priorityShift() int8 {
+	if d.Format < formatShift {
+		return 0
+	}
+	shift := d.Int()
+	if shift == 0 || shift < -queue.MaxPriority || shift > queue.MaxPriority {
+		d.Fail(fmt.Errorf("a priority that is changed by %d is out of range", shift))
+		return 0
+	}
+	return int8(shift)
 }
 
 // EncodeNote encodes the note of a task:

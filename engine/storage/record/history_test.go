@@ -40,3 +40,16 @@ func TestOnlyRecordsOfANoteHaveItsFormat(t *testing.T) {
 		require.Error(t, err)
 	}
 }
+
+// Only the records of a task with a changed priority need a server that knows changed priorities.
+func TestOnlyRecordsOfAChangedPriorityHaveItsFormat(t *testing.T) {
+	var e Encoder
+	EncodeDue(&e, queue.Due{PriorityShift: 3})
+	assert.EqualValues(t, formatShift, e.Bytes()[0])
+	EncodeProgress(&e, queue.Progress{NoteBytes: 7, PriorityShift: -queue.MaxPriority})
+	assert.EqualValues(t, formatShift, e.Bytes()[0])
+	for _, n := range []byte{0, 2 * (queue.MaxPriority + 1), 2*queue.MaxPriority + 1, 0xff} { // no difference, 10, -10, and one that is cut short
+		_, err := DecodeProgress(append(e.Bytes()[:len(e.Bytes())-1], n))
+		require.Error(t, err)
+	}
+}

@@ -115,7 +115,7 @@ func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 
 // EncodeUnique encodes the record of a unique key. The bucket and the queue are in its key:
 //
-//	format | priority | seq | expires | started | payload bytes | due | time to live ends
+//	format | priority | seq | expires | started | payload bytes | due | time to live ends | (priority shift, in format 8)
 func EncodeUnique(e *Encoder, k queue.UniqueRef) {
 	e.start()
 	e.b[0] = formatUnique
@@ -126,6 +126,10 @@ func EncodeUnique(e *Encoder, k queue.UniqueRef) {
 	e.uint(uint64(k.Bytes))
 	e.int(k.DueAtMs)
 	e.int(k.EndsAtMs)
+	if k.PriorityShift != 0 {
+		e.b[0] = formatShift
+		e.int(int64(k.PriorityShift))
+	}
 }
 
 // DecodeUnique decodes the record of a unique key.
@@ -133,7 +137,7 @@ func DecodeUnique(bucket int64, queueID uint32, b []byte) (queue.UniqueRef, erro
 	d := decode(b)
 	k := queue.UniqueRef{
 		Ref: queue.Ref{Queue: queueID, Priority: d.priority(), Seq: d.Uint()}, Bucket: bucket, ExpiresAtMs: d.Int(),
-		Started: d.Bool(), Bytes: d.Uint32(), DueAtMs: d.Int(), EndsAtMs: d.Int(),
+		Started: d.Bool(), Bytes: d.Uint32(), DueAtMs: d.Int(), EndsAtMs: d.Int(), PriorityShift: d.priorityShift(),
 	}
 	return k, d.End()
 }
