@@ -2404,6 +2404,121 @@ func (x *RedriveDeadResponse) GetResults() []*queuepb.SettleResult {
 	return nil
 }
 
+type EditDeadRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Id     string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// The new payload. Unset keeps the payload; empty makes it empty.
+	Payload []byte `protobuf:"bytes,3,opt,name=payload,proto3,oneof" json:"payload,omitempty"`
+	// They replace all headers. Empty keeps the headers. As in prony.queue.v1.NewTask.
+	Headers map[string]string `protobuf:"bytes,4,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Removes all headers; not with headers.
+	RemoveHeaders bool `protobuf:"varint,5,opt,name=remove_headers,json=removeHeaders,proto3" json:"remove_headers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EditDeadRequest) Reset() {
+	*x = EditDeadRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EditDeadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EditDeadRequest) ProtoMessage() {}
+
+func (x *EditDeadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EditDeadRequest.ProtoReflect.Descriptor instead.
+func (*EditDeadRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *EditDeadRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *EditDeadRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *EditDeadRequest) GetPayload() []byte {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+func (x *EditDeadRequest) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *EditDeadRequest) GetRemoveHeaders() bool {
+	if x != nil {
+		return x.RemoveHeaders
+	}
+	return false
+}
+
+type EditDeadResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EditDeadResponse) Reset() {
+	*x = EditDeadResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EditDeadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EditDeadResponse) ProtoMessage() {}
+
+func (x *EditDeadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EditDeadResponse.ProtoReflect.Descriptor instead.
+func (*EditDeadResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+}
+
 type PurgeDeadRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
@@ -2417,7 +2532,7 @@ type PurgeDeadRequest struct {
 
 func (x *PurgeDeadRequest) Reset() {
 	*x = PurgeDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2429,7 +2544,7 @@ func (x *PurgeDeadRequest) String() string {
 func (*PurgeDeadRequest) ProtoMessage() {}
 
 func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2442,7 +2557,7 @@ func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadRequest.ProtoReflect.Descriptor instead.
 func (*PurgeDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PurgeDeadRequest) GetTenant() string {
@@ -2483,7 +2598,7 @@ type PurgeDeadResponse struct {
 
 func (x *PurgeDeadResponse) Reset() {
 	*x = PurgeDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2495,7 +2610,7 @@ func (x *PurgeDeadResponse) String() string {
 func (*PurgeDeadResponse) ProtoMessage() {}
 
 func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2508,7 +2623,7 @@ func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadResponse.ProtoReflect.Descriptor instead.
 func (*PurgeDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PurgeDeadResponse) GetRemoved() uint64 {
@@ -2545,7 +2660,7 @@ type RecurringTemplate struct {
 
 func (x *RecurringTemplate) Reset() {
 	*x = RecurringTemplate{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2557,7 +2672,7 @@ func (x *RecurringTemplate) String() string {
 func (*RecurringTemplate) ProtoMessage() {}
 
 func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2570,7 +2685,7 @@ func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringTemplate.ProtoReflect.Descriptor instead.
 func (*RecurringTemplate) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RecurringTemplate) GetPayload() []byte {
@@ -2650,7 +2765,7 @@ type RecurringSpec struct {
 
 func (x *RecurringSpec) Reset() {
 	*x = RecurringSpec{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2662,7 +2777,7 @@ func (x *RecurringSpec) String() string {
 func (*RecurringSpec) ProtoMessage() {}
 
 func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2675,7 +2790,7 @@ func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringSpec.ProtoReflect.Descriptor instead.
 func (*RecurringSpec) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RecurringSpec) GetCron() string {
@@ -2765,7 +2880,7 @@ type Recurring struct {
 
 func (x *Recurring) Reset() {
 	*x = Recurring{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +2892,7 @@ func (x *Recurring) String() string {
 func (*Recurring) ProtoMessage() {}
 
 func (x *Recurring) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +2905,7 @@ func (x *Recurring) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recurring.ProtoReflect.Descriptor instead.
 func (*Recurring) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Recurring) GetTenant() string {
@@ -2897,7 +3012,7 @@ type SetRecurringRequest struct {
 
 func (x *SetRecurringRequest) Reset() {
 	*x = SetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2909,7 +3024,7 @@ func (x *SetRecurringRequest) String() string {
 func (*SetRecurringRequest) ProtoMessage() {}
 
 func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2922,7 +3037,7 @@ func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*SetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SetRecurringRequest) GetTenant() string {
@@ -2962,7 +3077,7 @@ type SetRecurringResponse struct {
 
 func (x *SetRecurringResponse) Reset() {
 	*x = SetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2974,7 +3089,7 @@ func (x *SetRecurringResponse) String() string {
 func (*SetRecurringResponse) ProtoMessage() {}
 
 func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2987,7 +3102,7 @@ func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*SetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SetRecurringResponse) GetRecurring() *Recurring {
@@ -3011,7 +3126,7 @@ type ListRecurringRequest struct {
 
 func (x *ListRecurringRequest) Reset() {
 	*x = ListRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3023,7 +3138,7 @@ func (x *ListRecurringRequest) String() string {
 func (*ListRecurringRequest) ProtoMessage() {}
 
 func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3036,7 +3151,7 @@ func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ListRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListRecurringRequest) GetTenant() string {
@@ -3078,7 +3193,7 @@ type ListRecurringResponse struct {
 
 func (x *ListRecurringResponse) Reset() {
 	*x = ListRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3090,7 +3205,7 @@ func (x *ListRecurringResponse) String() string {
 func (*ListRecurringResponse) ProtoMessage() {}
 
 func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3103,7 +3218,7 @@ func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ListRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListRecurringResponse) GetRecurring() []*Recurring {
@@ -3131,7 +3246,7 @@ type GetRecurringRequest struct {
 
 func (x *GetRecurringRequest) Reset() {
 	*x = GetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3143,7 +3258,7 @@ func (x *GetRecurringRequest) String() string {
 func (*GetRecurringRequest) ProtoMessage() {}
 
 func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3156,7 +3271,7 @@ func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*GetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetRecurringRequest) GetTenant() string {
@@ -3189,7 +3304,7 @@ type GetRecurringResponse struct {
 
 func (x *GetRecurringResponse) Reset() {
 	*x = GetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3201,7 +3316,7 @@ func (x *GetRecurringResponse) String() string {
 func (*GetRecurringResponse) ProtoMessage() {}
 
 func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3214,7 +3329,7 @@ func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*GetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetRecurringResponse) GetRecurring() *Recurring {
@@ -3235,7 +3350,7 @@ type PauseRecurringRequest struct {
 
 func (x *PauseRecurringRequest) Reset() {
 	*x = PauseRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3247,7 +3362,7 @@ func (x *PauseRecurringRequest) String() string {
 func (*PauseRecurringRequest) ProtoMessage() {}
 
 func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3260,7 +3375,7 @@ func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringRequest.ProtoReflect.Descriptor instead.
 func (*PauseRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PauseRecurringRequest) GetTenant() string {
@@ -3292,7 +3407,7 @@ type PauseRecurringResponse struct {
 
 func (x *PauseRecurringResponse) Reset() {
 	*x = PauseRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3304,7 +3419,7 @@ func (x *PauseRecurringResponse) String() string {
 func (*PauseRecurringResponse) ProtoMessage() {}
 
 func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3317,7 +3432,7 @@ func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringResponse.ProtoReflect.Descriptor instead.
 func (*PauseRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 type ResumeRecurringRequest struct {
@@ -3331,7 +3446,7 @@ type ResumeRecurringRequest struct {
 
 func (x *ResumeRecurringRequest) Reset() {
 	*x = ResumeRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3343,7 +3458,7 @@ func (x *ResumeRecurringRequest) String() string {
 func (*ResumeRecurringRequest) ProtoMessage() {}
 
 func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3356,7 +3471,7 @@ func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ResumeRecurringRequest) GetTenant() string {
@@ -3388,7 +3503,7 @@ type ResumeRecurringResponse struct {
 
 func (x *ResumeRecurringResponse) Reset() {
 	*x = ResumeRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3400,7 +3515,7 @@ func (x *ResumeRecurringResponse) String() string {
 func (*ResumeRecurringResponse) ProtoMessage() {}
 
 func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3413,7 +3528,7 @@ func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 type RunRecurringRequest struct {
@@ -3427,7 +3542,7 @@ type RunRecurringRequest struct {
 
 func (x *RunRecurringRequest) Reset() {
 	*x = RunRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3439,7 +3554,7 @@ func (x *RunRecurringRequest) String() string {
 func (*RunRecurringRequest) ProtoMessage() {}
 
 func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3452,7 +3567,7 @@ func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringRequest.ProtoReflect.Descriptor instead.
 func (*RunRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RunRecurringRequest) GetTenant() string {
@@ -3486,7 +3601,7 @@ type RunRecurringResponse struct {
 
 func (x *RunRecurringResponse) Reset() {
 	*x = RunRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3498,7 +3613,7 @@ func (x *RunRecurringResponse) String() string {
 func (*RunRecurringResponse) ProtoMessage() {}
 
 func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3511,7 +3626,7 @@ func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringResponse.ProtoReflect.Descriptor instead.
 func (*RunRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RunRecurringResponse) GetId() string {
@@ -3532,7 +3647,7 @@ type DeleteRecurringRequest struct {
 
 func (x *DeleteRecurringRequest) Reset() {
 	*x = DeleteRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3544,7 +3659,7 @@ func (x *DeleteRecurringRequest) String() string {
 func (*DeleteRecurringRequest) ProtoMessage() {}
 
 func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3557,7 +3672,7 @@ func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *DeleteRecurringRequest) GetTenant() string {
@@ -3589,7 +3704,7 @@ type DeleteRecurringResponse struct {
 
 func (x *DeleteRecurringResponse) Reset() {
 	*x = DeleteRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3601,7 +3716,7 @@ func (x *DeleteRecurringResponse) String() string {
 func (*DeleteRecurringResponse) ProtoMessage() {}
 
 func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3614,7 +3729,7 @@ func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 // Quotas bound a tenant's usage. 0 means no bound beyond the server's own limits.
@@ -3637,7 +3752,7 @@ type Quotas struct {
 
 func (x *Quotas) Reset() {
 	*x = Quotas{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3649,7 +3764,7 @@ func (x *Quotas) String() string {
 func (*Quotas) ProtoMessage() {}
 
 func (x *Quotas) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3662,7 +3777,7 @@ func (x *Quotas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quotas.ProtoReflect.Descriptor instead.
 func (*Quotas) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Quotas) GetTasksMax() uint64 {
@@ -3714,7 +3829,7 @@ type Tenant struct {
 
 func (x *Tenant) Reset() {
 	*x = Tenant{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3726,7 +3841,7 @@ func (x *Tenant) String() string {
 func (*Tenant) ProtoMessage() {}
 
 func (x *Tenant) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3739,7 +3854,7 @@ func (x *Tenant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tenant.ProtoReflect.Descriptor instead.
 func (*Tenant) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Tenant) GetTenant() string {
@@ -3792,7 +3907,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3804,7 +3919,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3817,7 +3932,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 type ListTenantsResponse struct {
@@ -3829,7 +3944,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3841,7 +3956,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3854,7 +3969,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -3875,7 +3990,7 @@ type ConfigureTenantRequest struct {
 
 func (x *ConfigureTenantRequest) Reset() {
 	*x = ConfigureTenantRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3887,7 +4002,7 @@ func (x *ConfigureTenantRequest) String() string {
 func (*ConfigureTenantRequest) ProtoMessage() {}
 
 func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3900,7 +4015,7 @@ func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ConfigureTenantRequest) GetTenant() string {
@@ -3926,7 +4041,7 @@ type ConfigureTenantResponse struct {
 
 func (x *ConfigureTenantResponse) Reset() {
 	*x = ConfigureTenantResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3938,7 +4053,7 @@ func (x *ConfigureTenantResponse) String() string {
 func (*ConfigureTenantResponse) ProtoMessage() {}
 
 func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3951,7 +4066,7 @@ func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ConfigureTenantResponse) GetTenant() *Tenant {
@@ -3979,7 +4094,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3991,7 +4106,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4004,7 +4119,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Token) GetId() string {
@@ -4065,7 +4180,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4077,7 +4192,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4090,7 +4205,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *CreateTokenRequest) GetTenant() string {
@@ -4132,7 +4247,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4144,7 +4259,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4157,7 +4272,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -4184,7 +4299,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4196,7 +4311,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4209,7 +4324,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListTokensRequest) GetTenant() string {
@@ -4228,7 +4343,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4240,7 +4355,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4253,7 +4368,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -4274,7 +4389,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4286,7 +4401,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4299,7 +4414,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *RotateTokenRequest) GetId() string {
@@ -4326,7 +4441,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4338,7 +4453,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4351,7 +4466,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *RotateTokenResponse) GetToken() *Token {
@@ -4377,7 +4492,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4389,7 +4504,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4402,7 +4517,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -4420,7 +4535,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4432,7 +4547,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4445,7 +4560,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 type BackupRequest struct {
@@ -4459,7 +4574,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4471,7 +4586,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4484,7 +4599,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *BackupRequest) GetName() string {
@@ -4505,7 +4620,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4517,7 +4632,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4530,7 +4645,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *BackupResponse) GetPath() string {
@@ -4555,7 +4670,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4567,7 +4682,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4580,7 +4695,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 type GetStatusResponse struct {
@@ -4610,7 +4725,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4622,7 +4737,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4635,7 +4750,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -4738,7 +4853,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4750,7 +4865,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4763,7 +4878,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Build) GetCommit() string {
@@ -4808,7 +4923,7 @@ type DiskStatus struct {
 
 func (x *DiskStatus) Reset() {
 	*x = DiskStatus{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4820,7 +4935,7 @@ func (x *DiskStatus) String() string {
 func (*DiskStatus) ProtoMessage() {}
 
 func (x *DiskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4833,7 +4948,7 @@ func (x *DiskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
 func (*DiskStatus) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *DiskStatus) GetState() DiskState {
@@ -4893,7 +5008,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4905,7 +5020,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4918,7 +5033,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
 }
 
 type GetClusterResponse struct {
@@ -4938,7 +5053,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4950,7 +5065,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4963,7 +5078,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -5027,7 +5142,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5039,7 +5154,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5052,7 +5167,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -5171,7 +5286,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5183,7 +5298,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5196,7 +5311,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -5254,7 +5369,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5266,7 +5381,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5279,7 +5394,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -5324,7 +5439,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5336,7 +5451,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5349,7 +5464,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -5381,7 +5496,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5393,7 +5508,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5406,7 +5521,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
 }
 
 type RemoveMemberRequest struct {
@@ -5418,7 +5533,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5430,7 +5545,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5443,7 +5558,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -5461,7 +5576,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5473,7 +5588,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5486,7 +5601,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
 }
 
 type PromoteMemberRequest struct {
@@ -5498,7 +5613,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5510,7 +5625,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5523,7 +5638,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -5541,7 +5656,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5553,7 +5668,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5566,7 +5681,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
 }
 
 type DemoteMemberRequest struct {
@@ -5578,7 +5693,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5590,7 +5705,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5603,7 +5718,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -5621,7 +5736,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5633,7 +5748,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5646,7 +5761,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{86}
 }
 
 type TransferLeadershipRequest struct {
@@ -5661,7 +5776,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5673,7 +5788,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5686,7 +5801,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -5711,7 +5826,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5723,7 +5838,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5736,7 +5851,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{86}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{88}
 }
 
 type TakeSnapshotRequest struct {
@@ -5749,7 +5864,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5761,7 +5876,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5774,7 +5889,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{87}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -5792,7 +5907,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5804,7 +5919,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5817,7 +5932,7 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{88}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{90}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
@@ -5962,7 +6077,19 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x06filter\x18\x04 \x01(\v2\x1a.prony.admin.v1.DeadFilterR\x06filter\"i\n" +
 	"\x13RedriveDeadResponse\x12\x1a\n" +
 	"\bredriven\x18\x01 \x01(\x04R\bredriven\x126\n" +
-	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"\x86\x01\n" +
+	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"\x8f\x02\n" +
+	"\x0fEditDeadRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x1d\n" +
+	"\apayload\x18\x03 \x01(\fH\x00R\apayload\x88\x01\x01\x12F\n" +
+	"\aheaders\x18\x04 \x03(\v2,.prony.admin.v1.EditDeadRequest.HeadersEntryR\aheaders\x12%\n" +
+	"\x0eremove_headers\x18\x05 \x01(\bR\rremoveHeaders\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\n" +
+	"\n" +
+	"\b_payload\"\x12\n" +
+	"\x10EditDeadResponse\"\x86\x01\n" +
 	"\x10PurgeDeadRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\tR\x03ids\x12\x14\n" +
@@ -6237,7 +6364,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\rDISK_STATE_OK\x10\x01\x12\x12\n" +
 	"\x0eDISK_STATE_LOW\x10\x02\x12\x17\n" +
 	"\x13DISK_STATE_CRITICAL\x10\x03\x12\x18\n" +
-	"\x14DISK_STATE_EXHAUSTED\x10\x042\x9e!\n" +
+	"\x14DISK_STATE_EXHAUSTED\x10\x042\x87\"\n" +
 	"\fAdminService\x12g\n" +
 	"\n" +
 	"ListQueues\x12!.prony.admin.v1.ListQueuesRequest\x1a\".prony.admin.v1.ListQueuesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
@@ -6256,7 +6383,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x0fPrioritizeTasks\x12&.prony.admin.v1.PrioritizeTasksRequest\x1a'.prony.admin.v1.PrioritizeTasksResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/tasks:prioritize\x12_\n" +
 	"\bListDead\x12\x1f.prony.admin.v1.ListDeadRequest\x1a .prony.admin.v1.ListDeadResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/dead\x12s\n" +
-	"\vRedriveDead\x12\".prony.admin.v1.RedriveDeadRequest\x1a#.prony.admin.v1.RedriveDeadResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/dead:redrive\x12k\n" +
+	"\vRedriveDead\x12\".prony.admin.v1.RedriveDeadRequest\x1a#.prony.admin.v1.RedriveDeadResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/dead:redrive\x12g\n" +
+	"\bEditDead\x12\x1f.prony.admin.v1.EditDeadRequest\x1a .prony.admin.v1.EditDeadResponse\"\x18\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/dead:edit\x12k\n" +
 	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/dead:purge\x12w\n" +
 	"\fSetRecurring\x12#.prony.admin.v1.SetRecurringRequest\x1a$.prony.admin.v1.SetRecurringResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/recurring:set\x12s\n" +
 	"\rListRecurring\x12$.prony.admin.v1.ListRecurringRequest\x1a%.prony.admin.v1.ListRecurringResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/recurring\x12t\n" +
@@ -6299,7 +6427,7 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 90)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
@@ -6340,196 +6468,202 @@ var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(*ListDeadResponse)(nil),           // 36: prony.admin.v1.ListDeadResponse
 	(*RedriveDeadRequest)(nil),         // 37: prony.admin.v1.RedriveDeadRequest
 	(*RedriveDeadResponse)(nil),        // 38: prony.admin.v1.RedriveDeadResponse
-	(*PurgeDeadRequest)(nil),           // 39: prony.admin.v1.PurgeDeadRequest
-	(*PurgeDeadResponse)(nil),          // 40: prony.admin.v1.PurgeDeadResponse
-	(*RecurringTemplate)(nil),          // 41: prony.admin.v1.RecurringTemplate
-	(*RecurringSpec)(nil),              // 42: prony.admin.v1.RecurringSpec
-	(*Recurring)(nil),                  // 43: prony.admin.v1.Recurring
-	(*SetRecurringRequest)(nil),        // 44: prony.admin.v1.SetRecurringRequest
-	(*SetRecurringResponse)(nil),       // 45: prony.admin.v1.SetRecurringResponse
-	(*ListRecurringRequest)(nil),       // 46: prony.admin.v1.ListRecurringRequest
-	(*ListRecurringResponse)(nil),      // 47: prony.admin.v1.ListRecurringResponse
-	(*GetRecurringRequest)(nil),        // 48: prony.admin.v1.GetRecurringRequest
-	(*GetRecurringResponse)(nil),       // 49: prony.admin.v1.GetRecurringResponse
-	(*PauseRecurringRequest)(nil),      // 50: prony.admin.v1.PauseRecurringRequest
-	(*PauseRecurringResponse)(nil),     // 51: prony.admin.v1.PauseRecurringResponse
-	(*ResumeRecurringRequest)(nil),     // 52: prony.admin.v1.ResumeRecurringRequest
-	(*ResumeRecurringResponse)(nil),    // 53: prony.admin.v1.ResumeRecurringResponse
-	(*RunRecurringRequest)(nil),        // 54: prony.admin.v1.RunRecurringRequest
-	(*RunRecurringResponse)(nil),       // 55: prony.admin.v1.RunRecurringResponse
-	(*DeleteRecurringRequest)(nil),     // 56: prony.admin.v1.DeleteRecurringRequest
-	(*DeleteRecurringResponse)(nil),    // 57: prony.admin.v1.DeleteRecurringResponse
-	(*Quotas)(nil),                     // 58: prony.admin.v1.Quotas
-	(*Tenant)(nil),                     // 59: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),         // 60: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),        // 61: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),     // 62: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil),    // 63: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                      // 64: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),         // 65: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),        // 66: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),          // 67: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),         // 68: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),         // 69: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),        // 70: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),         // 71: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),        // 72: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),              // 73: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),             // 74: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),           // 75: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),          // 76: prony.admin.v1.GetStatusResponse
-	(*Build)(nil),                      // 77: prony.admin.v1.Build
-	(*DiskStatus)(nil),                 // 78: prony.admin.v1.DiskStatus
-	(*GetClusterRequest)(nil),          // 79: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 80: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 81: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 82: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 83: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 84: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 85: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 86: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 87: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 88: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 89: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 90: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 91: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 92: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 93: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 94: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 95: prony.admin.v1.TakeSnapshotResponse
-	nil,                                // 96: prony.admin.v1.RecurringTemplate.HeadersEntry
-	(*queuepb.Backoff)(nil),            // 97: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 98: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 99: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 100: prony.queue.v1.SettleResult
+	(*EditDeadRequest)(nil),            // 39: prony.admin.v1.EditDeadRequest
+	(*EditDeadResponse)(nil),           // 40: prony.admin.v1.EditDeadResponse
+	(*PurgeDeadRequest)(nil),           // 41: prony.admin.v1.PurgeDeadRequest
+	(*PurgeDeadResponse)(nil),          // 42: prony.admin.v1.PurgeDeadResponse
+	(*RecurringTemplate)(nil),          // 43: prony.admin.v1.RecurringTemplate
+	(*RecurringSpec)(nil),              // 44: prony.admin.v1.RecurringSpec
+	(*Recurring)(nil),                  // 45: prony.admin.v1.Recurring
+	(*SetRecurringRequest)(nil),        // 46: prony.admin.v1.SetRecurringRequest
+	(*SetRecurringResponse)(nil),       // 47: prony.admin.v1.SetRecurringResponse
+	(*ListRecurringRequest)(nil),       // 48: prony.admin.v1.ListRecurringRequest
+	(*ListRecurringResponse)(nil),      // 49: prony.admin.v1.ListRecurringResponse
+	(*GetRecurringRequest)(nil),        // 50: prony.admin.v1.GetRecurringRequest
+	(*GetRecurringResponse)(nil),       // 51: prony.admin.v1.GetRecurringResponse
+	(*PauseRecurringRequest)(nil),      // 52: prony.admin.v1.PauseRecurringRequest
+	(*PauseRecurringResponse)(nil),     // 53: prony.admin.v1.PauseRecurringResponse
+	(*ResumeRecurringRequest)(nil),     // 54: prony.admin.v1.ResumeRecurringRequest
+	(*ResumeRecurringResponse)(nil),    // 55: prony.admin.v1.ResumeRecurringResponse
+	(*RunRecurringRequest)(nil),        // 56: prony.admin.v1.RunRecurringRequest
+	(*RunRecurringResponse)(nil),       // 57: prony.admin.v1.RunRecurringResponse
+	(*DeleteRecurringRequest)(nil),     // 58: prony.admin.v1.DeleteRecurringRequest
+	(*DeleteRecurringResponse)(nil),    // 59: prony.admin.v1.DeleteRecurringResponse
+	(*Quotas)(nil),                     // 60: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 61: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 62: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 63: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 64: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 65: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 66: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 67: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 68: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 69: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 70: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 71: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 72: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 73: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 74: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 75: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 76: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 77: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 78: prony.admin.v1.GetStatusResponse
+	(*Build)(nil),                      // 79: prony.admin.v1.Build
+	(*DiskStatus)(nil),                 // 80: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 81: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 82: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 83: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 84: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 85: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 86: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 87: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 88: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 89: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 90: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 91: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 92: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 93: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 94: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 95: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 96: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 97: prony.admin.v1.TakeSnapshotResponse
+	nil,                                // 98: prony.admin.v1.EditDeadRequest.HeadersEntry
+	nil,                                // 99: prony.admin.v1.RecurringTemplate.HeadersEntry
+	(*queuepb.Backoff)(nil),            // 100: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 101: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 102: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 103: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,   // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	97,  // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	100, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
 	7,   // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
 	9,   // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
 	8,   // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
 	8,   // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
 	7,   // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
 	8,   // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	98,  // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	99,  // 9: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	100, // 10: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	100, // 11: prony.admin.v1.RescheduleTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	100, // 12: prony.admin.v1.PrioritizeTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	101, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	102, // 9: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	103, // 10: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	103, // 11: prony.admin.v1.RescheduleTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	103, // 12: prony.admin.v1.PrioritizeTasksResponse.results:type_name -> prony.queue.v1.SettleResult
 	1,   // 13: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	99,  // 14: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	102, // 14: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
 	2,   // 15: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
 	32,  // 16: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
 	2,   // 17: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
 	34,  // 18: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
 	33,  // 19: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
 	34,  // 20: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	100, // 21: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	34,  // 22: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	100, // 23: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	96,  // 24: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
-	3,   // 25: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
-	4,   // 26: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
-	41,  // 27: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
-	42,  // 28: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
-	42,  // 29: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
-	43,  // 30: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	43,  // 31: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	43,  // 32: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	58,  // 33: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
-	59,  // 34: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
-	58,  // 35: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
-	59,  // 36: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
-	5,   // 37: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
-	5,   // 38: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
-	64,  // 39: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
-	64,  // 40: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
-	64,  // 41: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	77,  // 42: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
-	78,  // 43: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
-	6,   // 44: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
-	81,  // 45: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	82,  // 46: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	6,   // 47: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
-	83,  // 48: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	10,  // 49: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	12,  // 50: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	14,  // 51: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	16,  // 52: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	18,  // 53: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	20,  // 54: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	22,  // 55: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
-	24,  // 56: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	26,  // 57: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	28,  // 58: prony.admin.v1.AdminService.RescheduleTasks:input_type -> prony.admin.v1.RescheduleTasksRequest
-	30,  // 59: prony.admin.v1.AdminService.PrioritizeTasks:input_type -> prony.admin.v1.PrioritizeTasksRequest
-	35,  // 60: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	37,  // 61: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	39,  // 62: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	44,  // 63: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
-	46,  // 64: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
-	48,  // 65: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
-	50,  // 66: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
-	52,  // 67: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
-	54,  // 68: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
-	56,  // 69: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
-	60,  // 70: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	62,  // 71: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	65,  // 72: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	67,  // 73: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	69,  // 74: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	71,  // 75: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	73,  // 76: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	75,  // 77: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	79,  // 78: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	84,  // 79: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	86,  // 80: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	88,  // 81: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	90,  // 82: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	92,  // 83: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	94,  // 84: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	11,  // 85: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	13,  // 86: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	15,  // 87: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	17,  // 88: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	19,  // 89: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	21,  // 90: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	23,  // 91: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
-	25,  // 92: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	27,  // 93: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	29,  // 94: prony.admin.v1.AdminService.RescheduleTasks:output_type -> prony.admin.v1.RescheduleTasksResponse
-	31,  // 95: prony.admin.v1.AdminService.PrioritizeTasks:output_type -> prony.admin.v1.PrioritizeTasksResponse
-	36,  // 96: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	38,  // 97: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	40,  // 98: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	45,  // 99: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
-	47,  // 100: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
-	49,  // 101: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
-	51,  // 102: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
-	53,  // 103: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
-	55,  // 104: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
-	57,  // 105: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
-	61,  // 106: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	63,  // 107: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	66,  // 108: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	68,  // 109: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	70,  // 110: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	72,  // 111: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	74,  // 112: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	76,  // 113: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	80,  // 114: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	85,  // 115: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	87,  // 116: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	89,  // 117: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	91,  // 118: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	93,  // 119: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	95,  // 120: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	85,  // [85:121] is the sub-list for method output_type
-	49,  // [49:85] is the sub-list for method input_type
-	49,  // [49:49] is the sub-list for extension type_name
-	49,  // [49:49] is the sub-list for extension extendee
-	0,   // [0:49] is the sub-list for field type_name
+	103, // 21: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	98,  // 22: prony.admin.v1.EditDeadRequest.headers:type_name -> prony.admin.v1.EditDeadRequest.HeadersEntry
+	34,  // 23: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	103, // 24: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	99,  // 25: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
+	3,   // 26: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
+	4,   // 27: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
+	43,  // 28: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
+	44,  // 29: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
+	44,  // 30: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
+	45,  // 31: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	45,  // 32: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	45,  // 33: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	60,  // 34: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
+	61,  // 35: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
+	60,  // 36: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
+	61,  // 37: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
+	5,   // 38: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
+	5,   // 39: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
+	66,  // 40: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
+	66,  // 41: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
+	66,  // 42: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
+	79,  // 43: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
+	80,  // 44: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	6,   // 45: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	83,  // 46: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	84,  // 47: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	6,   // 48: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	85,  // 49: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	10,  // 50: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	12,  // 51: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	14,  // 52: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	16,  // 53: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	18,  // 54: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	20,  // 55: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	22,  // 56: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	24,  // 57: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	26,  // 58: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	28,  // 59: prony.admin.v1.AdminService.RescheduleTasks:input_type -> prony.admin.v1.RescheduleTasksRequest
+	30,  // 60: prony.admin.v1.AdminService.PrioritizeTasks:input_type -> prony.admin.v1.PrioritizeTasksRequest
+	35,  // 61: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	37,  // 62: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	39,  // 63: prony.admin.v1.AdminService.EditDead:input_type -> prony.admin.v1.EditDeadRequest
+	41,  // 64: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	46,  // 65: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
+	48,  // 66: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
+	50,  // 67: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
+	52,  // 68: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
+	54,  // 69: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
+	56,  // 70: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
+	58,  // 71: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
+	62,  // 72: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	64,  // 73: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	67,  // 74: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	69,  // 75: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	71,  // 76: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	73,  // 77: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	75,  // 78: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	77,  // 79: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	81,  // 80: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	86,  // 81: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	88,  // 82: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	90,  // 83: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	92,  // 84: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	94,  // 85: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	96,  // 86: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	11,  // 87: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	13,  // 88: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	15,  // 89: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	17,  // 90: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	19,  // 91: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	21,  // 92: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	23,  // 93: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	25,  // 94: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	27,  // 95: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	29,  // 96: prony.admin.v1.AdminService.RescheduleTasks:output_type -> prony.admin.v1.RescheduleTasksResponse
+	31,  // 97: prony.admin.v1.AdminService.PrioritizeTasks:output_type -> prony.admin.v1.PrioritizeTasksResponse
+	36,  // 98: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	38,  // 99: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	40,  // 100: prony.admin.v1.AdminService.EditDead:output_type -> prony.admin.v1.EditDeadResponse
+	42,  // 101: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	47,  // 102: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
+	49,  // 103: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
+	51,  // 104: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
+	53,  // 105: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
+	55,  // 106: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
+	57,  // 107: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
+	59,  // 108: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
+	63,  // 109: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	65,  // 110: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	68,  // 111: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	70,  // 112: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	72,  // 113: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	74,  // 114: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	76,  // 115: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	78,  // 116: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	82,  // 117: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	87,  // 118: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	89,  // 119: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	91,  // 120: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	93,  // 121: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	95,  // 122: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	97,  // 123: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	87,  // [87:124] is the sub-list for method output_type
+	50,  // [50:87] is the sub-list for method input_type
+	50,  // [50:50] is the sub-list for extension type_name
+	50,  // [50:50] is the sub-list for extension extendee
+	0,   // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -6537,16 +6671,17 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
-	file_prony_admin_v1_admin_proto_msgTypes[74].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[85].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[32].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[76].OneofWrappers = []any{}
 	file_prony_admin_v1_admin_proto_msgTypes[87].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[89].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   90,
+			NumMessages:   93,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

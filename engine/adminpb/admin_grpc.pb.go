@@ -39,6 +39,7 @@ const (
 	AdminService_PrioritizeTasks_FullMethodName    = "/prony.admin.v1.AdminService/PrioritizeTasks"
 	AdminService_ListDead_FullMethodName           = "/prony.admin.v1.AdminService/ListDead"
 	AdminService_RedriveDead_FullMethodName        = "/prony.admin.v1.AdminService/RedriveDead"
+	AdminService_EditDead_FullMethodName           = "/prony.admin.v1.AdminService/EditDead"
 	AdminService_PurgeDead_FullMethodName          = "/prony.admin.v1.AdminService/PurgeDead"
 	AdminService_SetRecurring_FullMethodName       = "/prony.admin.v1.AdminService/SetRecurring"
 	AdminService_ListRecurring_FullMethodName      = "/prony.admin.v1.AdminService/ListRecurring"
@@ -105,6 +106,10 @@ type AdminServiceClient interface {
 	ListDead(ctx context.Context, in *ListDeadRequest, opts ...grpc.CallOption) (*ListDeadResponse, error)
 	// RedriveDead makes dead tasks ready again, with their ids, history and a new set of attempts.
 	RedriveDead(ctx context.Context, in *RedriveDeadRequest, opts ...grpc.CallOption) (*RedriveDeadResponse, error)
+	// EditDead replaces the payload or the headers of one dead task, or both, so that it can be redriven
+	// with corrected data. The task stays dead and keeps its id and history. The call fails with
+	// NOT_FOUND if the task is not dead.
+	EditDead(ctx context.Context, in *EditDeadRequest, opts ...grpc.CallOption) (*EditDeadResponse, error)
 	// PurgeDead permanently removes dead tasks.
 	PurgeDead(ctx context.Context, in *PurgeDeadRequest, opts ...grpc.CallOption) (*PurgeDeadResponse, error)
 	// SetRecurring creates a recurring task, or replaces its schedule, policies and template. It
@@ -290,6 +295,16 @@ func (c *adminServiceClient) RedriveDead(ctx context.Context, in *RedriveDeadReq
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RedriveDeadResponse)
 	err := c.cc.Invoke(ctx, AdminService_RedriveDead_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) EditDead(ctx context.Context, in *EditDeadRequest, opts ...grpc.CallOption) (*EditDeadResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EditDeadResponse)
+	err := c.cc.Invoke(ctx, AdminService_EditDead_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -567,6 +582,10 @@ type AdminServiceServer interface {
 	ListDead(context.Context, *ListDeadRequest) (*ListDeadResponse, error)
 	// RedriveDead makes dead tasks ready again, with their ids, history and a new set of attempts.
 	RedriveDead(context.Context, *RedriveDeadRequest) (*RedriveDeadResponse, error)
+	// EditDead replaces the payload or the headers of one dead task, or both, so that it can be redriven
+	// with corrected data. The task stays dead and keeps its id and history. The call fails with
+	// NOT_FOUND if the task is not dead.
+	EditDead(context.Context, *EditDeadRequest) (*EditDeadResponse, error)
 	// PurgeDead permanently removes dead tasks.
 	PurgeDead(context.Context, *PurgeDeadRequest) (*PurgeDeadResponse, error)
 	// SetRecurring creates a recurring task, or replaces its schedule, policies and template. It
@@ -666,6 +685,9 @@ func (UnimplementedAdminServiceServer) ListDead(context.Context, *ListDeadReques
 }
 func (UnimplementedAdminServiceServer) RedriveDead(context.Context, *RedriveDeadRequest) (*RedriveDeadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RedriveDead not implemented")
+}
+func (UnimplementedAdminServiceServer) EditDead(context.Context, *EditDeadRequest) (*EditDeadResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EditDead not implemented")
 }
 func (UnimplementedAdminServiceServer) PurgeDead(context.Context, *PurgeDeadRequest) (*PurgeDeadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PurgeDead not implemented")
@@ -987,6 +1009,24 @@ func _AdminService_RedriveDead_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).RedriveDead(ctx, req.(*RedriveDeadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_EditDead_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EditDeadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).EditDead(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_EditDead_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).EditDead(ctx, req.(*EditDeadRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1463,6 +1503,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RedriveDead",
 			Handler:    _AdminService_RedriveDead_Handler,
+		},
+		{
+			MethodName: "EditDead",
+			Handler:    _AdminService_EditDead_Handler,
 		},
 		{
 			MethodName: "PurgeDead",

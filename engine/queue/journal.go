@@ -9,6 +9,8 @@ type Journal interface {
 	// PutFresh stores a new task that is ready and near the front of its lane. Such a task will
 	// probably be dropped soon.
 	PutFresh(ref Ref, t Task)
+	// ReplaceTask stores a dead task again, with another payload.
+	ReplaceTask(ref Ref, t Task)
 	// DropTask removes a task.
 	DropTask(ref Ref)
 	// PutDue indexes a task of a lane by the time when it becomes ready. DropDue removes the entry.

@@ -94,6 +94,13 @@ func (j *mapJournal) PutTask(ref Ref, t Task) {
 	j.tasks[ref] = t
 }
 
+func (j *mapJournal) ReplaceTask(ref Ref, t Task) {
+	if _, ok := j.dead[ref]; !ok {
+		j.broken("task %v is replaced and not dead", ref)
+	}
+	j.tasks[ref] = t
+}
+
 func (j *mapJournal) PutFresh(ref Ref, t Task) { j.PutTask(ref, t) }
 
 func (j *mapJournal) DropTask(ref Ref) {

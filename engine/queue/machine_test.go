@@ -72,7 +72,7 @@ func TestStateBehavesAsTheModel(t *testing.T) {
 			"late refill": m.lateRefill,
 			"one answer":  m.oneAnswer,
 			"read":        m.readPending,
-			"one task":    oneOf(m.cancel, m.redrive, m.redrive, m.purgeDead, m.watch, m.watch, m.reschedule, m.reschedule, m.prioritize, m.prioritize),
+			"one task":    oneOf(m.cancel, m.redrive, m.redrive, m.purgeDead, m.edit, m.watch, m.watch, m.reschedule, m.reschedule, m.prioritize, m.prioritize),
 			"queue":       oneOf(m.configure, m.pause, m.pause, m.purge, m.deleteQueue, m.otherShard, m.recover),
 			"recurring":   oneOf(m.setRecurring, m.setRecurring, m.pauseRecurring, m.runRecurring, m.deleteRecurring),
 		})

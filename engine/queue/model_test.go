@@ -34,6 +34,7 @@ type modelTask struct {
 
 	phase       phase
 	shift       int8 // current priority minus that in ref
+	edited      bool // its payload was replaced while it was dead
 	immortal    bool // was redriven: it has no time to live
 	maxAttempts uint32
 	attempts    uint32       // used attempts

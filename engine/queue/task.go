@@ -19,7 +19,8 @@ type NewTask struct {
 	Key         string // "" means none
 }
 
-// Task is the immutable part of a stored task. It is written once, when the task is enqueued.
+// Task is the immutable part of a stored task. It is written when the task is enqueued, and again
+// only when a dead task gets another payload.
 type Task struct {
 	EnqueuedAtMs int64
 	MaxAttempts  uint32

@@ -54,6 +54,7 @@ var methodScopes = map[string]access.Scopes{
 	"/prony.admin.v1.AdminService/DeleteQueue":        access.Admin,
 	"/prony.admin.v1.AdminService/ListTasks":          access.Admin,
 	"/prony.admin.v1.AdminService/CancelTasks":        access.Admin,
+	"/prony.admin.v1.AdminService/EditDead":           access.Admin,
 	"/prony.admin.v1.AdminService/RescheduleTasks":    access.Admin,
 	"/prony.admin.v1.AdminService/PrioritizeTasks":    access.Admin,
 	"/prony.admin.v1.AdminService/ListDead":           access.Admin,

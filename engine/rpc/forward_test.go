@@ -17,6 +17,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
 )
 
 const codeNotLeader, codeUnknown = queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME
@@ -229,6 +230,13 @@ func everyCall(id string) map[string]func(context.Context, *clusterNode) error {
 		},
 		"CancelTasks": func(ctx context.Context, n *clusterNode) error {
 			_, err := n.admins().CancelTasks(ctx, &adminpb.CancelTasksRequest{Ids: []string{id}})
+			return err
+		},
+		"EditDead": func(ctx context.Context, n *clusterNode) error {
+			_, err := n.admins().EditDead(ctx, &adminpb.EditDeadRequest{Id: id, Payload: []byte("x")})
+			if status.Code(err) == codes.NotFound && status.Convert(err).Message() == shard.ErrNotDead.Error() {
+				return nil // the leader answered
+			}
 			return err
 		},
 		"RescheduleTasks": func(ctx context.Context, n *clusterNode) error {

@@ -120,6 +120,17 @@ func Prioritize(priority uint8) Change {
 	}
 }
 
+// edit returns a Change that edits a dead task. It works only with the payload of the task.
+func edit(e *queue.Edit) Change {
+	return func(state *queue.State, f *Found) error {
+		done, err := state.EditDead(&f.Stored, e)
+		if err != nil {
+			return err
+		}
+		return orElse(done, ErrNotDead)
+	}
+}
+
 func orElse(done bool, err error) error {
 	if done {
 		return nil
@@ -131,9 +142,21 @@ func orElse(done bool, err error) error {
 // result of the change for each task. Several turns decide a large call, so that other commands are
 // decided in between.
 func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
+	return s.change(what, false, tenant, refs, reply)
+}
+
+// EditDead edits a dead task of a tenant. reply is called as for Enqueue, with ErrNotFound,
+// ErrNotDead, or an error that wraps a *queue.QuotaError if the task was not edited.
+func (s *Shard) EditDead(tenant string, ref queue.Ref, e *queue.Edit, reply func(struct{}, error)) error {
+	return s.change(edit(e), true, tenant, []queue.Ref{ref}, func(out []error, err error) {
+		reply(struct{}{}, errors.Join(out[0], err))
+	})
+}
+
+func (s *Shard) change(what Change, payloads bool, tenant string, refs []queue.Ref, reply func([]error, error)) error {
 	out := make([]error, len(refs))
 	return s.inbox.put(&begin{examine: &examine{
-		tenant: tenant, refs: refs,
+		tenant: tenant, refs: refs, payloads: payloads,
 		resolve: func(d *decider, i int, f *Found, err error) {
 			if out[i] = err; err == nil {
 				out[i] = what(d.state, f)

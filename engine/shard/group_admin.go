@@ -97,6 +97,16 @@ func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []qu
 	})
 }
 
+// EditDead edits a dead task of a tenant: see Shard.EditDead.
+func (g *Group) EditDead(ctx context.Context, tenant string, id queue.ID, e *queue.Edit) error {
+	s, err := g.of(id)
+	if err != nil {
+		return err
+	}
+	_, err = AwaitReply(ctx, func(reply func(struct{}, error)) error { return s.EditDead(tenant, id.Ref, e, reply) })
+	return err
+}
+
 // outcomeOf is an outcome function for scatter, for calls that answer each item with an error or
 // nil.
 func outcomeOf(_ int, outcome, refused error) error {

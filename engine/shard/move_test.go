@@ -27,9 +27,16 @@ func TestMovedTasksAreFoundInTheirNewPlace(t *testing.T) {
 		ref  queue.Ref
 		err  error
 	}{
-		{Reschedule(0), fresh, nil}, {Reschedule(70_000), delayed, nil}, {Reschedule(0), dead, ErrNotWaiting}, {Reschedule(0), leased, ErrNotWaiting},
-		{Prioritize(9), fresh, nil}, {Prioritize(8), delayed, nil}, {Prioritize(7), dead, nil}, {Prioritize(6), leased, ErrLeased},
-		{Reschedule(0), urgent, ErrNotFound}, {Prioritize(0), urgent, ErrNotFound},
+		{Reschedule(0), fresh, nil},
+		{Reschedule(70_000), delayed, nil},
+		{Reschedule(0), dead, ErrNotWaiting},
+		{Reschedule(0), leased, ErrNotWaiting},
+		{Prioritize(9), fresh, nil},
+		{Prioritize(8), delayed, nil},
+		{Prioritize(7), dead, nil},
+		{Prioritize(6), leased, ErrLeased},
+		{Reschedule(0), urgent, ErrNotFound},
+		{Prioritize(0), urgent, ErrNotFound},
 	} {
 		require.Equal(t, change.err, f.changed(change.what, change.ref))
 	}
@@ -57,7 +64,7 @@ func TestMovedTasksAreFoundInTheirNewPlace(t *testing.T) {
 	check()
 	f.stop()
 	f = start(t, fs, Options{})
-	defer f.stop()
+	defer func() { f.stop() }()
 	check()
 	f.nowMs.Store(70_000)
 	require.NoError(t, f.changed(Redrive, dead))
@@ -67,4 +74,11 @@ func TestMovedTasksAreFoundInTheirNewPlace(t *testing.T) {
 		got = append(got, d[i].Ref)
 	}
 	assert.Equal(t, []queue.Ref{fresh, delayed, dead, leased}, got)
+	f.stop()
+	f = start(t, fs, Options{})
+	f.nowMs.Store(70_000)
+	f.end(d[0], queue.Release)
+	after, err := f.lookup(tenant, fresh)
+	require.NoError(t, err)
+	assert.EqualValues(t, 9, after.Priority(), "the lease was recovered")
 }

@@ -183,10 +183,23 @@ func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
 	}
 }
 
+// ReplaceTask implements queue.Journal. It deletes the key before it sets it again: DropTask relies on
+// a key that was set once since it was last deleted.
+func (b *Batch) ReplaceTask(ref queue.Ref, t queue.Task) {
+	record.EncodeTask(&b.enc, t)
+	if b.logsYoung() {
+		b.encoded()
+		b.again.Add(taskKey(ref), b.enc.Bytes())
+		return
+	}
+	b.delete(b.refKey(record.PrefixTask, ref))
+	b.set(b.refKey(record.PrefixTask, ref))
+}
+
 func (b *Batch) logsYoung() bool { return !b.store.replicated }
 
-// DropTask implements queue.Journal. The key was set at most once, so a SingleDelete suffices:
-// Pebble drops both the set and the delete when they meet in a flush or compaction.
+// DropTask implements queue.Journal. The key was set at most once since it was last deleted, so a
+// SingleDelete suffices: Pebble drops both the set and the delete when they meet in a flush or compaction.
 func (b *Batch) DropTask(ref queue.Ref) {
 	if b.logsYoung() {
 		b.drops = append(b.drops, youngDrop{taskKey(ref), b.step})

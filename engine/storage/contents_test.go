@@ -154,11 +154,16 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 	}
 }
 
-// mutateTask puts each task at most once, because DropTask relies on that.
+// mutateTask puts each task at most once, because DropTask relies on that, but may replace it.
 func (c *contents) mutateTask(t *rapid.T, b *Batch, ref queue.Ref, drop bool) {
-	if _, there := c.tasks[ref]; there && drop {
+	if task, there := c.tasks[ref]; there && drop {
 		delete(c.tasks, ref)
 		b.DropTask(ref)
+	} else if there {
+		edited := withHeaders(rapid.Uint64Range(0, 3).Draw(t, "with headers"), drawPayload(t))
+		task.Payload, task.HasHeaders = edited.Payload, edited.HasHeaders
+		c.tasks[ref] = task
+		b.ReplaceTask(ref, task)
 	} else if !c.ever[ref] {
 		task := withHeaders(rapid.Uint64Range(0, 3).Draw(t, "with headers"), drawPayload(t))
 		task.EnqueuedAtMs, task.Delayed, task.Extras = 5, rapid.IntRange(0, 3).Draw(t, "delayed") == 1, drawExtras(t)

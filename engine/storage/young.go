@@ -107,7 +107,9 @@ func (y *youngRecords) settleLocked(b *Batch) {
 	}
 	y.putLocked(b)
 	b.again.Each(func(k young.Key, value []byte) {
-		y.Drop(k)
+		if !y.Drop(k) && k.Prefix == record.PrefixTask {
+			b.deleteYoung(StepCommit, k)
+		}
 		b.setYoung(StepCommit, k, value)
 	})
 	b.again.Reset()
@@ -116,13 +118,13 @@ func (y *youngRecords) settleLocked(b *Batch) {
 			y.drops.Add(d.Key)
 			continue
 		}
+		if d.Prefix != record.PrefixTask {
+			b.deleteYoung(d.step, d.Key)
+			continue
+		}
 		b.written[d.step].Deletes++
 		b.stored = appendStoredKey(b.stored[:0], d.Key)
-		if d.Prefix == record.PrefixTask { // the key was set at most once
-			b.note(b.b.SingleDelete(b.stored, nil))
-		} else {
-			b.note(b.b.Delete(b.stored, nil))
-		}
+		b.note(b.b.SingleDelete(b.stored, nil)) // the key was set at most once since it was last deleted
 	}
 	b.drops = b.drops[:0]
 	if drops := y.drops.Encoded(); drops != nil {
@@ -204,6 +206,12 @@ func (b *Batch) setYoung(step Step, k young.Key, value []byte) {
 	o.Sets++
 	o.SetBytes += uint64(len(b.stored) + len(value))
 	b.note(b.b.Set(b.stored, value, nil))
+}
+
+func (b *Batch) deleteYoung(step Step, k young.Key) {
+	b.stored = appendStoredKey(b.stored[:0], k)
+	b.written[step].Deletes++
+	b.note(b.b.Delete(b.stored, nil))
 }
 
 func (s *Store) commitYoung(b *Batch) error {

@@ -149,6 +149,10 @@ func (m *youngModel) commit(t *testing.T, b *Batch) {
 		if seq%17 != 0 && m.rnd.IntN(4) > 0 || m.rnd.IntN(40) == 0 {
 			b.DropTask(seqRef(seq))
 			delete(now.tasks, seq)
+		} else if m.rnd.IntN(6) == 0 {
+			task := withHeaders(seq, fmt.Appendf(nil, "replacement %d of %d", len(m.states), seq))
+			b.ReplaceTask(seqRef(seq), task)
+			now.tasks[seq] = contentOf(task)
 		}
 	}
 	if m.rnd.IntN(2) == 0 {

@@ -97,6 +97,7 @@ func (y *youngRecords) applyLocked(e LogEntry, to *pebble.Batch) error {
 			if !may || !y.Drop(k) {
 				err = to.Delete(key, nil)
 			}
+			y.passReplaced(k)
 		case pebble.InternalKeyKindSingleDelete:
 			if !may || !y.Drop(k) {
 				err = to.SingleDelete(key, nil)
@@ -112,6 +113,15 @@ func (y *youngRecords) applyLocked(e LogEntry, to *pebble.Batch) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// passReplaced makes the Set that follows the Delete of a task store the task in the tables: it is the
+// replacement of a dead task. If the replacement were young, a replay that starts before the original
+// could not tell that it is.
+func (y *youngRecords) passReplaced(k young.Key) {
+	if k.Prefix == record.PrefixTask {
+		y.Pass(k)
 	}
 }
 

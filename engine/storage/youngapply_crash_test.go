@@ -110,6 +110,10 @@ func (w *logWriter) write(t *testing.T, s *Store) {
 		if seq%17 != 0 && w.rnd.IntN(4) > 0 || w.rnd.IntN(40) == 0 {
 			w.batch.DropTask(seqRef(seq))
 			delete(now.tasks, seq)
+		} else if w.rnd.IntN(6) == 0 {
+			task := withHeaders(seq, fmt.Appendf(nil, "replacement %d of %d", len(w.states), seq))
+			w.batch.ReplaceTask(seqRef(seq), task)
+			now.tasks[seq] = contentOf(task)
 		}
 	}
 	if w.rnd.IntN(2) == 0 {

@@ -262,3 +262,29 @@ func TestEntriesWithoutRoomAreStored(t *testing.T) {
 	}
 	require.NoError(t, s.Close())
 }
+
+// A replay that starts before the original of a replaced task finds the replacement in the tables.
+func TestAReplacedTaskIsNotYoung(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openReplicated(t, fs)
+	l := newYoungLog(s)
+	ref := queue.Ref{Queue: 1, Seq: 1}
+	l.put(t, s, 1)
+	l.write(t, s, func(b *Batch) { // retains the log, and so many lanes that StoreYoung forgets the first one
+		for id := range uint32(2_000) {
+			b.PutFresh(queue.Ref{Queue: 2 + id, Seq: 2}, queue.Task{})
+		}
+	})
+	require.NoError(t, s.StoreYoung(2))
+	l.write(t, s, func(b *Batch) { b.ReplaceTask(ref, queue.Task{Payload: []byte("replacement")}) })
+	require.NoError(t, s.Flush())
+	left := processKill(fs)
+	require.NoError(t, s.Close())
+	s, err := Open("shard", Options{FS: left, Durability: None, Replicated: true, Entries: l.read})
+	require.NoError(t, err)
+	task, found, err := s.Task(ref)
+	require.NoError(t, err)
+	assert.True(t, found)
+	assert.Equal(t, "replacement", string(task.Payload))
+	require.NoError(t, s.Close())
+}

@@ -174,6 +174,10 @@ func (a *admin) ListDead(_ context.Context, r *adminpb.ListDeadRequest) (*adminp
 	}, nil
 }
 
+func (a *admin) EditDead(context.Context, *adminpb.EditDeadRequest) (*adminpb.EditDeadResponse, error) {
+	return &adminpb.EditDeadResponse{}, nil
+}
+
 func (a *admin) RescheduleTasks(_ context.Context, r *adminpb.RescheduleTasksRequest) (*adminpb.RescheduleTasksResponse, error) {
 	return &adminpb.RescheduleTasksResponse{Results: settled(r.GetIds())}, nil
 }
@@ -319,6 +323,9 @@ var administration = []string{
 	"tasks reschedule a --at 2030-01-01T09:00:00Z --tenant acme",
 	"tasks prioritize a b --priority 9 --tenant acme",
 	"dead list --queue mail --reason attempts --error-contains box --died-from 2030-01-01T00:00:00Z --died-before 2031-01-01T00:00:00Z",
+	"dead edit a corrected --tenant acme",
+	"dead edit a --header kind=welcome",
+	"dead edit a --remove-headers",
 	"dead redrive a b",
 	"dead redrive --queue mail --all",
 	"dead redrive --queue mail --error-contains timeout --tenant acme",

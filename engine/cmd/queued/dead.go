@@ -18,10 +18,11 @@ import (
 type deadCommands struct{ *app }
 
 func (a deadCommands) dead() *cobra.Command {
-	return group("dead", "List, redrive and purge dead letters", `  queued dead list --queue mail
+	return group("dead", "List, edit, redrive and purge dead letters", `  queued dead list --queue mail
+  queued dead edit 0000000000000000000000g1 '{"to": "jo@example.org"}'
   queued dead redrive --queue mail --error-contains timeout
   queued dead purge --queue mail --all`,
-		a.list(), a.redrive(), a.purge())
+		a.list(), a.edit(), a.redrive(), a.purge())
 }
 
 // deadFlags select dead tasks by a filter, or select all dead tasks of a queue.

@@ -80,6 +80,7 @@ var exits = map[string]outcomes{
 	"queued tasks prioritize":      {"WAITING --priority 3", never, "WAITING | WAITING --priority 10 | ID --priority 3", false},
 	"queued dead":                  {"--help", never, "nonsense", true},
 	"queued dead list":             {"--queue q", never, "--queue q --reason age | --queue q --page-token nonsense", false},
+	"queued dead edit":             {"DEAD corrected", never, "DEAD | ID corrected | DEAD --file GONE | DEAD --header kind=a --remove-headers", false},
 	"queued dead redrive":          {"--queue q --all", never, "--queue q | ID", false},
 	"queued dead purge":            {"--queue q --all --yes", never, "--queue q --all | ID --yes", false},
 	"queued version":               {"", never, "extra", true},
@@ -144,6 +145,13 @@ func (b *bench) args(path, line string) []string {
 		b.json(&c, "claim", "--queue", "q", "--lease", "1h")
 		require.Len(b, c.Tasks, 1)
 		words["ID"], words["TOKEN"] = c.Tasks[0].ID, c.Tasks[0].Token
+	}
+	if strings.Contains(line, "DEAD") {
+		b.ok("enqueue", "--queue", "failing", "payload")
+		var c claimed
+		b.json(&c, "claim", "--queue", "failing")
+		b.ok("fail", c.Tasks[0].ID, c.Tasks[0].Token, "--permanent")
+		words["DEAD"] = c.Tasks[0].ID
 	}
 	if strings.Contains(line, "WAITING") {
 		var made struct{ ID string }
