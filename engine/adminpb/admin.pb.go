@@ -1495,9 +1495,11 @@ type ListTasksRequest struct {
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only tasks whose header "kind" has this value; empty means all tasks. The server reads a bounded
 	// number of tasks for a page, so a page may contain few tasks, or none, and still have a next page.
-	Kind          string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Kind string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Cuts the payloads of the tasks to this number of bytes; 0 means that they are complete.
+	PayloadBytesMax uint32 `protobuf:"varint,7,opt,name=payload_bytes_max,json=payloadBytesMax,proto3" json:"payload_bytes_max,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ListTasksRequest) Reset() {
@@ -1572,10 +1574,19 @@ func (x *ListTasksRequest) GetKind() string {
 	return ""
 }
 
+func (x *ListTasksRequest) GetPayloadBytesMax() uint32 {
+	if x != nil {
+		return x.PayloadBytesMax
+	}
+	return 0
+}
+
 type ListTasksResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Tasks         []*queuepb.Task        `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The size of each task's complete payload, if the request has payload_bytes_max.
+	PayloadBytes  []uint64 `protobuf:"varint,3,rep,packed,name=payload_bytes,json=payloadBytes,proto3" json:"payload_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1622,6 +1633,13 @@ func (x *ListTasksResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListTasksResponse) GetPayloadBytes() []uint64 {
+	if x != nil {
+		return x.PayloadBytes
+	}
+	return nil
 }
 
 type CancelTasksRequest struct {
@@ -6012,7 +6030,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x14\n" +
 	"\x05force\x18\x03 \x01(\bR\x05force\"/\n" +
 	"\x13DeleteQueueResponse\x12\x18\n" +
-	"\aremoved\x18\x01 \x01(\x04R\aremoved\"\xc1\x01\n" +
+	"\aremoved\x18\x01 \x01(\x04R\aremoved\"\xed\x01\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12/\n" +
@@ -6020,10 +6038,12 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\tpage_size\x18\x04 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x12\n" +
-	"\x04kind\x18\x06 \x01(\tR\x04kind\"g\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\x12*\n" +
+	"\x11payload_bytes_max\x18\a \x01(\rR\x0fpayloadBytesMax\"\x8c\x01\n" +
 	"\x11ListTasksResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\">\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12#\n" +
+	"\rpayload_bytes\x18\x03 \x03(\x04R\fpayloadBytes\">\n" +
 	"\x12CancelTasksRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\tR\x03ids\"M\n" +

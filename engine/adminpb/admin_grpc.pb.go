@@ -88,7 +88,9 @@ type AdminServiceClient interface {
 	// the queue's recurring tasks, and its tasks in whatever state. Results of its tasks can no longer be read. A queue
 	// created later under the same name is a new queue.
 	DeleteQueue(ctx context.Context, in *DeleteQueueRequest, opts ...grpc.CallOption) (*DeleteQueueResponse, error)
-	// ListTasks returns a queue's tasks in one state, page by page.
+	// ListTasks returns a queue's tasks in one state, page by page: those of one shard after the other.
+	// The READY tasks of a shard are in claim order, so the first page shows the next tasks without
+	// claiming them.
 	ListTasks(ctx context.Context, in *ListTasksRequest, opts ...grpc.CallOption) (*ListTasksResponse, error)
 	// CancelTasks removes tasks that are not done, in whatever state. It ends the lease of a leased
 	// task: settling or extending that lease fails with CANCELLED, and the Work stream that holds the
@@ -564,7 +566,9 @@ type AdminServiceServer interface {
 	// the queue's recurring tasks, and its tasks in whatever state. Results of its tasks can no longer be read. A queue
 	// created later under the same name is a new queue.
 	DeleteQueue(context.Context, *DeleteQueueRequest) (*DeleteQueueResponse, error)
-	// ListTasks returns a queue's tasks in one state, page by page.
+	// ListTasks returns a queue's tasks in one state, page by page: those of one shard after the other.
+	// The READY tasks of a shard are in claim order, so the first page shows the next tasks without
+	// claiming them.
 	ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error)
 	// CancelTasks removes tasks that are not done, in whatever state. It ends the lease of a leased
 	// task: settling or extending that lease fails with CANCELLED, and the Work stream that holds the

@@ -8,7 +8,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// List is the request for one page of a queue's tasks.
+// List is the request for one page of a queue's tasks. Ready tasks are listed in claim order.
 type List struct {
 	Tenant string
 	Queue  string
@@ -135,7 +135,7 @@ func (b *listing) read(store *storage.Store) (Listed, error) {
 	case Leased:
 		return b.readLeased(store, page)
 	case Ready:
-		tasks, next, err = b.readReady(store, page)
+		tasks, next, err = store.ListReady(b.queueID, b.cursors, b.nowMs, page)
 	case Delayed:
 		tasks, next, err = store.ListReturned(b.queueID, b.nowMs+1, math.MaxInt64, page)
 	case Dead:
@@ -152,31 +152,6 @@ func (b *listing) read(store *storage.Store) (Listed, error) {
 		out.Tasks = append(out.Tasks, f)
 	}
 	return out, err
-}
-
-// readReady lists ready tasks: first the returned tasks (ready again after a lease or a delay),
-// then the fresh tasks, which were never leased.
-func (b *listing) readReady(store *storage.Store, page storage.Page) ([]storage.Listed, storage.Place, error) {
-	const again, fresh = 'd', 't' // the first byte of a Place names the part of the list
-	part := byte(again)
-	if len(page.After) > 0 {
-		part, page.After = page.After[0], page.After[1:]
-	}
-	if part == again {
-		tasks, next, err := store.ListReturned(b.queueID, math.MinInt64, b.nowMs+1, page)
-		if err != nil || len(next) > 0 {
-			return tasks, append(storage.Place{again}, next...), err
-		}
-		if len(tasks) > 0 {
-			return tasks, storage.Place{fresh}, nil
-		}
-		page.After = nil
-	}
-	tasks, next, err := store.ListFresh(b.queueID, b.cursors, page)
-	if len(next) > 0 {
-		next = append(storage.Place{fresh}, next...)
-	}
-	return tasks, next, err
 }
 
 func found(l *List, t *storage.Listed) Found {

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -19,13 +20,9 @@ func (c *contents) compareLists(t *rapid.T, s *Store) {
 	for p := range cursors {
 		cursors[p] = rapid.SampledFrom(someSeqs[:3]).Draw(t, "cursor")
 	}
-	var want []queue.Ref
-	for _, ref := range sorted(c.tasks, compareRefs) {
-		if _, touched := c.progress[ref]; ref.Queue == id && ref.Seq >= cursors[ref.Priority] && !touched {
-			want = append(want, ref)
-		}
-	}
-	c.comparePages(t, want, func(p Page) ([]Listed, Place, error) { return s.ListFresh(id, cursors, p) })
+	now := rapid.SampledFrom(someMs).Draw(t, "ready at")
+	want := c.ready(id, cursors, now)
+	c.comparePages(t, want, func(p Page) ([]Listed, Place, error) { return s.ListReady(id, cursors, now, p) })
 
 	from, before := rapid.SampledFrom(append(someMs, math.MinInt64)).Draw(t, "from"), rapid.SampledFrom(append(someMs, math.MaxInt64)).Draw(t, "before")
 	want = nil
@@ -51,6 +48,42 @@ func (c *contents) compareLists(t *rapid.T, s *Store) {
 			require.Equal(t, c.attempts[l.Ref][a.Number], a.Attempt)
 		}
 	}
+}
+
+// ready returns the ready tasks of a queue in the order of claims.
+func (c *contents) ready(id uint32, cursors [queue.MaxPriority + 1]uint64, nowMs int64) (refs []queue.Ref) {
+	type waiting struct {
+		again bool
+		ms    int64
+		ref   queue.Ref
+	}
+	var all []waiting
+	for ref, task := range c.tasks {
+		if _, touched := c.progress[ref]; ref.Queue == id && ref.Seq >= cursors[ref.Priority] && !touched {
+			all = append(all, waiting{false, task.EnqueuedAtMs, ref})
+		}
+	}
+	for at := range c.due {
+		if _, stored := c.tasks[at.ref]; stored && at.ref.Queue == id && at.ms <= nowMs {
+			all = append(all, waiting{at.lane <= queue.MaxPriority, at.ms, at.ref})
+		}
+	}
+	slices.SortFunc(all, func(a, b waiting) int {
+		switch {
+		case a.ref.Priority != b.ref.Priority:
+			return cmp.Compare(b.ref.Priority, a.ref.Priority)
+		case a.again != b.again:
+			if a.again {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.ms, b.ms), cmp.Compare(a.ref.Seq, b.ref.Seq))
+	})
+	for _, w := range all {
+		refs = append(refs, w.ref)
+	}
+	return refs
 }
 
 // comparePages requires that the pages of a list, for a drawn page size and with or without a match,

@@ -36,7 +36,7 @@ func FuzzListPlace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, place []byte) {
 		p := Page{After: place, Limit: 2, LookMax: 3}
 		for _, list := range []func() ([]Listed, Place, error){
-			func() ([]Listed, Place, error) { return s.ListFresh(1, [queue.MaxPriority + 1]uint64{}, p) },
+			func() ([]Listed, Place, error) { return s.ListReady(1, [queue.MaxPriority + 1]uint64{}, 9, p) },
 			func() ([]Listed, Place, error) { return s.ListReturned(1, 0, 9, p) },
 			func() ([]Listed, Place, error) { return s.ListDead(1, p) },
 		} {

@@ -48,20 +48,6 @@ type Page struct {
 // returned.
 const lookBytesMax = 64 << 20
 
-// ListFresh lists the fresh tasks of a queue: those that were never claimed and not delayed.
-// cursors contains, for each priority, a lower bound of the seqs of these tasks. next is empty
-// after the last page.
-func (s *Reads) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
-	return s.list(record.PrefixTask, queueID, p, func(r reader, k, _ []byte) (l Listed, ok bool, err error) {
-		ref, err := record.ParseRefKey(k)
-		if err != nil || ref.Priority > queue.MaxPriority || ref.Seq < cursors[ref.Priority] {
-			return l, false, err
-		}
-		l.Stored, ok, err = s.look(r, ref, true)
-		return l, ok && !l.HasProgress, err
-	})
-}
-
 // ListReturned lists the tasks of a queue whose Due record is for a time in [fromMs, beforeMs).
 // Such a task is ready again or delayed.
 func (s *Reads) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
@@ -111,23 +97,36 @@ func (s *Reads) list(prefix byte, queueID uint32, p Page, visit func(r reader, k
 	}
 	snap := s.frozen(tasksOf(queueID))
 	defer closeAfter(snap, &err)
-	looked, lookedBytes, bytes := 0, 0, 0
+	page := pageOf{Page: p}
 	err = scan(snap, from, within, func(k, v []byte) (bool, error) {
 		l, ok, err := visit(snap, k, v)
 		if err != nil {
 			return false, fmt.Errorf("list tasks: %w", err)
 		}
-		lookedBytes += len(v) + l.bytes()
-		if ok && (p.Match == nil || p.Match(&l)) {
-			out = append(out, l)
-			bytes += l.bytes()
-		}
-		looked++
-		if len(out) >= p.Limit || looked >= p.LookMax || p.BytesMax > 0 && bytes >= p.BytesMax || lookedBytes >= lookBytesMax {
+		if page.add(&l, ok, len(v)) {
 			next = append(Place(nil), k...)
 			return false, nil
 		}
 		return true, nil
 	})
-	return out, next, err
+	return page.out, next, err
+}
+
+// pageOf is a page that is being read.
+type pageOf struct {
+	Page
+	out                        []Listed
+	looked, lookedBytes, bytes int
+}
+
+// add counts a task that was read with a record of the given size, and adds it to the page if ok is
+// true and it matches. full is true if the page must end here.
+func (p *pageOf) add(l *Listed, ok bool, recordBytes int) (full bool) {
+	p.lookedBytes += recordBytes + l.bytes()
+	if ok && (p.Match == nil || p.Match(l)) {
+		p.out = append(p.out, *l)
+		p.bytes += l.bytes()
+	}
+	p.looked++
+	return len(p.out) >= p.Limit || p.looked >= p.LookMax || p.BytesMax > 0 && p.bytes >= p.BytesMax || p.lookedBytes >= lookBytesMax
 }

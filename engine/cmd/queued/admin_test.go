@@ -318,6 +318,7 @@ var administration = []string{
 	"recurring delete mail digest --tenant acme",
 	"tasks list --queue mail --state delayed",
 	"tasks list --queue mail --state ready --kind welcome",
+	"tasks list --queue mail --state ready --payload-max 1KiB --limit 1",
 	"tasks cancel a b --yes",
 	"tasks reschedule a b --now",
 	"tasks reschedule a --at 2030-01-01T09:00:00Z --tenant acme",

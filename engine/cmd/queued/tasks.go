@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,11 +23,14 @@ func (a taskCommands) tasks() *cobra.Command {
 func (a taskCommands) list() *cobra.Command {
 	var queue, kind string
 	var state queuepb.TaskState
+	var payloadMax uint64
 	var p pages
 	c := &cobra.Command{
 		Use:   "list --queue QUEUE --state STATE",
 		Short: "List a queue's tasks of one state",
+		Long:  `Lists a queue's tasks of one state. Ready tasks of a shard are in claim order: the first ones are the next tasks.`,
 		Example: `  queued tasks list --queue mail --state ready
+  queued tasks list --queue mail --state ready --limit 5 --payload-max 1KiB
   queued tasks list --queue mail --state leased --kind welcome
   queued tasks list --queue mail --state leased --limit 1000 --output json`,
 		Args: noArgs,
@@ -36,15 +40,19 @@ func (a taskCommands) list() *cobra.Command {
 		queuepb.TaskState_TASK_STATE_READY, queuepb.TaskState_TASK_STATE_DELAYED, queuepb.TaskState_TASK_STATE_LEASED, queuepb.TaskState_TASK_STATE_DEAD,
 	}, "ready, delayed, leased or dead")
 	c.Flags().StringVar(&kind, "kind", "", "only tasks whose header kind has this value")
+	c.Flags().Var(sizeValue{&payloadMax}, "payload-max", "cut longer payloads to this size")
 	p.flags(c.Flags())
 	needs(c, "queue", "state")
 	conn := a.connect(c, true, true)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if payloadMax > math.MaxUint32 {
+			return usageError{fmt.Errorf("--payload-max: %d bytes are too many: use less than 4 GiB", payloadMax)}
+		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListTasksResponse{}
 			err := p.walk(a.app, func(size uint32, token string) (int, string, error) {
-				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{Tenant: conn.tenant, Queue: queue, State: state, Kind: kind, PageSize: size, PageToken: token})
-				all.Tasks = append(all.Tasks, out.GetTasks()...)
+				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{Tenant: conn.tenant, Queue: queue, State: state, Kind: kind, PageSize: size, PageToken: token, PayloadBytesMax: uint32(payloadMax)})
+				all.Tasks, all.PayloadBytes = append(all.Tasks, out.GetTasks()...), append(all.PayloadBytes, out.GetPayloadBytes()...)
 				all.NextPageToken = out.GetNextPageToken()
 				return len(out.GetTasks()), out.GetNextPageToken(), err
 			})

@@ -37,13 +37,17 @@ func (a *Service) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (
 	}
 	list, out := route.AdminCall(here, adminpb.AdminServiceClient.ListTasks), &adminpb.ListTasksResponse{}
 	out.NextPageToken, err = a.listAll(ctx, l, in.GetPageSize(), in.GetPageToken(), func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error) {
-		part := &adminpb.ListTasksRequest{Tenant: in.GetTenant(), Queue: in.GetQueue(), State: in.GetState(), Kind: in.GetKind(), PageSize: size, PageToken: token}
+		part := &adminpb.ListTasksRequest{Tenant: in.GetTenant(), Queue: in.GetQueue(), State: in.GetState(), Kind: in.GetKind(), PageSize: size, PageToken: token, PayloadBytesMax: in.GetPayloadBytesMax()}
 		page, err := list.At(ctx, at, part)
-		out.Tasks = append(out.Tasks, page.GetTasks()...)
+		if err != nil {
+			return 0, 0, "", err
+		}
+		cutPayloads(page, in.GetPayloadBytesMax()) // an older server ignores the limit
+		out.Tasks, out.PayloadBytes = append(out.Tasks, page.GetTasks()...), append(out.PayloadBytes, page.GetPayloadBytes()...)
 		for _, t := range page.GetTasks() {
 			bytes += call.TaskBytes(t)
 		}
-		return len(page.GetTasks()), bytes, page.GetNextPageToken(), err
+		return len(page.GetTasks()), bytes, page.GetNextPageToken(), nil
 	})
 	if err != nil {
 		return nil, err
@@ -88,7 +92,20 @@ func (a *Service) listTasksHere(ctx context.Context, l shard.List, in *adminpb.L
 	for i := range page.Tasks {
 		out.Tasks = append(out.Tasks, call.TaskMessage(l.Tenant, page.IDs[i], page.Tasks[i]))
 	}
+	cutPayloads(out, in.GetPayloadBytesMax())
 	return out, nil
+}
+
+// cutPayloads cuts those payloads of a page whose sizes are not in PayloadBytes yet. A limit of 0
+// means that payloads are not cut.
+func cutPayloads(page *adminpb.ListTasksResponse, most uint32) {
+	if most == 0 {
+		return
+	}
+	for _, t := range page.GetTasks()[len(page.GetPayloadBytes()):] {
+		page.PayloadBytes = append(page.PayloadBytes, uint64(len(t.GetPayload())))
+		t.Payload = t.GetPayload()[:min(len(t.GetPayload()), int(most))]
+	}
 }
 
 func taskListName(l *shard.List) uint64 {
