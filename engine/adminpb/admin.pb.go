@@ -1484,6 +1484,61 @@ func (x *DeleteQueueResponse) GetRemoved() uint64 {
 	return 0
 }
 
+// HeaderFilter selects the tasks that have a header with a value.
+type HeaderFilter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in prony.queue.v1.NewTask.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// The whole value. An empty value selects the tasks whose header is empty.
+	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeaderFilter) Reset() {
+	*x = HeaderFilter{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeaderFilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeaderFilter) ProtoMessage() {}
+
+func (x *HeaderFilter) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeaderFilter.ProtoReflect.Descriptor instead.
+func (*HeaderFilter) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *HeaderFilter) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *HeaderFilter) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 type ListTasksRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
@@ -1495,14 +1550,16 @@ type ListTasksRequest struct {
 	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only tasks whose header "kind" has this value; empty means all tasks. The server reads a bounded
 	// number of tasks for a page, so a page may contain few tasks, or none, and still have a next page.
-	Kind          string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Only tasks with this header; the bound is that of kind.
+	Header        *HeaderFilter `protobuf:"bytes,7,opt,name=header,proto3" json:"header,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListTasksRequest) Reset() {
 	*x = ListTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1514,7 +1571,7 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1527,7 +1584,7 @@ func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksRequest.ProtoReflect.Descriptor instead.
 func (*ListTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListTasksRequest) GetTenant() string {
@@ -1572,6 +1629,13 @@ func (x *ListTasksRequest) GetKind() string {
 	return ""
 }
 
+func (x *ListTasksRequest) GetHeader() *HeaderFilter {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
 type ListTasksResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Tasks         []*queuepb.Task        `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
@@ -1582,7 +1646,7 @@ type ListTasksResponse struct {
 
 func (x *ListTasksResponse) Reset() {
 	*x = ListTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1594,7 +1658,7 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1607,7 +1671,7 @@ func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksResponse.ProtoReflect.Descriptor instead.
 func (*ListTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListTasksResponse) GetTasks() []*queuepb.Task {
@@ -1634,7 +1698,7 @@ type CancelTasksRequest struct {
 
 func (x *CancelTasksRequest) Reset() {
 	*x = CancelTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +1710,7 @@ func (x *CancelTasksRequest) String() string {
 func (*CancelTasksRequest) ProtoMessage() {}
 
 func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +1723,7 @@ func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksRequest.ProtoReflect.Descriptor instead.
 func (*CancelTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelTasksRequest) GetTenant() string {
@@ -1686,7 +1750,7 @@ type CancelTasksResponse struct {
 
 func (x *CancelTasksResponse) Reset() {
 	*x = CancelTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +1762,7 @@ func (x *CancelTasksResponse) String() string {
 func (*CancelTasksResponse) ProtoMessage() {}
 
 func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +1775,7 @@ func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksResponse.ProtoReflect.Descriptor instead.
 func (*CancelTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CancelTasksResponse) GetResults() []*queuepb.SettleResult {
@@ -1735,7 +1799,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +1811,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +1824,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Attempt) GetAttempt() uint32 {
@@ -1804,7 +1868,7 @@ type DeadTask struct {
 
 func (x *DeadTask) Reset() {
 	*x = DeadTask{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1880,7 @@ func (x *DeadTask) String() string {
 func (*DeadTask) ProtoMessage() {}
 
 func (x *DeadTask) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1893,7 @@ func (x *DeadTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadTask.ProtoReflect.Descriptor instead.
 func (*DeadTask) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeadTask) GetTask() *queuepb.Task {
@@ -1870,14 +1934,16 @@ type DeadFilter struct {
 	DiedFromMs   int64 `protobuf:"varint,3,opt,name=died_from_ms,json=diedFromMs,proto3" json:"died_from_ms,omitempty"`
 	DiedBeforeMs int64 `protobuf:"varint,4,opt,name=died_before_ms,json=diedBeforeMs,proto3" json:"died_before_ms,omitempty"`
 	// Only tasks whose header "kind" has this value.
-	Kind          string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Only tasks with this header.
+	Header        *HeaderFilter `protobuf:"bytes,6,opt,name=header,proto3" json:"header,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DeadFilter) Reset() {
 	*x = DeadFilter{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1889,7 +1955,7 @@ func (x *DeadFilter) String() string {
 func (*DeadFilter) ProtoMessage() {}
 
 func (x *DeadFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +1968,7 @@ func (x *DeadFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadFilter.ProtoReflect.Descriptor instead.
 func (*DeadFilter) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeadFilter) GetReason() DeathReason {
@@ -1940,6 +2006,13 @@ func (x *DeadFilter) GetKind() string {
 	return ""
 }
 
+func (x *DeadFilter) GetHeader() *HeaderFilter {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
 type ListDeadRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
@@ -1954,7 +2027,7 @@ type ListDeadRequest struct {
 
 func (x *ListDeadRequest) Reset() {
 	*x = ListDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1966,7 +2039,7 @@ func (x *ListDeadRequest) String() string {
 func (*ListDeadRequest) ProtoMessage() {}
 
 func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1979,7 +2052,7 @@ func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListDeadRequest) GetTenant() string {
@@ -2027,7 +2100,7 @@ type ListDeadResponse struct {
 
 func (x *ListDeadResponse) Reset() {
 	*x = ListDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2039,7 +2112,7 @@ func (x *ListDeadResponse) String() string {
 func (*ListDeadResponse) ProtoMessage() {}
 
 func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2052,7 +2125,7 @@ func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListDeadResponse) GetTasks() []*DeadTask {
@@ -2082,7 +2155,7 @@ type RedriveDeadRequest struct {
 
 func (x *RedriveDeadRequest) Reset() {
 	*x = RedriveDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2167,7 @@ func (x *RedriveDeadRequest) String() string {
 func (*RedriveDeadRequest) ProtoMessage() {}
 
 func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2180,7 @@ func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadRequest.ProtoReflect.Descriptor instead.
 func (*RedriveDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RedriveDeadRequest) GetTenant() string {
@@ -2149,7 +2222,7 @@ type RedriveDeadResponse struct {
 
 func (x *RedriveDeadResponse) Reset() {
 	*x = RedriveDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2234,7 @@ func (x *RedriveDeadResponse) String() string {
 func (*RedriveDeadResponse) ProtoMessage() {}
 
 func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2247,7 @@ func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadResponse.ProtoReflect.Descriptor instead.
 func (*RedriveDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RedriveDeadResponse) GetRedriven() uint64 {
@@ -2204,7 +2277,7 @@ type PurgeDeadRequest struct {
 
 func (x *PurgeDeadRequest) Reset() {
 	*x = PurgeDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2216,7 +2289,7 @@ func (x *PurgeDeadRequest) String() string {
 func (*PurgeDeadRequest) ProtoMessage() {}
 
 func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2229,7 +2302,7 @@ func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadRequest.ProtoReflect.Descriptor instead.
 func (*PurgeDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PurgeDeadRequest) GetTenant() string {
@@ -2270,7 +2343,7 @@ type PurgeDeadResponse struct {
 
 func (x *PurgeDeadResponse) Reset() {
 	*x = PurgeDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2282,7 +2355,7 @@ func (x *PurgeDeadResponse) String() string {
 func (*PurgeDeadResponse) ProtoMessage() {}
 
 func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2295,7 +2368,7 @@ func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadResponse.ProtoReflect.Descriptor instead.
 func (*PurgeDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PurgeDeadResponse) GetRemoved() uint64 {
@@ -2332,7 +2405,7 @@ type RecurringTemplate struct {
 
 func (x *RecurringTemplate) Reset() {
 	*x = RecurringTemplate{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2344,7 +2417,7 @@ func (x *RecurringTemplate) String() string {
 func (*RecurringTemplate) ProtoMessage() {}
 
 func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2357,7 +2430,7 @@ func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringTemplate.ProtoReflect.Descriptor instead.
 func (*RecurringTemplate) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RecurringTemplate) GetPayload() []byte {
@@ -2437,7 +2510,7 @@ type RecurringSpec struct {
 
 func (x *RecurringSpec) Reset() {
 	*x = RecurringSpec{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2449,7 +2522,7 @@ func (x *RecurringSpec) String() string {
 func (*RecurringSpec) ProtoMessage() {}
 
 func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2462,7 +2535,7 @@ func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringSpec.ProtoReflect.Descriptor instead.
 func (*RecurringSpec) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RecurringSpec) GetCron() string {
@@ -2552,7 +2625,7 @@ type Recurring struct {
 
 func (x *Recurring) Reset() {
 	*x = Recurring{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2564,7 +2637,7 @@ func (x *Recurring) String() string {
 func (*Recurring) ProtoMessage() {}
 
 func (x *Recurring) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2577,7 +2650,7 @@ func (x *Recurring) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recurring.ProtoReflect.Descriptor instead.
 func (*Recurring) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Recurring) GetTenant() string {
@@ -2684,7 +2757,7 @@ type SetRecurringRequest struct {
 
 func (x *SetRecurringRequest) Reset() {
 	*x = SetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2696,7 +2769,7 @@ func (x *SetRecurringRequest) String() string {
 func (*SetRecurringRequest) ProtoMessage() {}
 
 func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2709,7 +2782,7 @@ func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*SetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SetRecurringRequest) GetTenant() string {
@@ -2749,7 +2822,7 @@ type SetRecurringResponse struct {
 
 func (x *SetRecurringResponse) Reset() {
 	*x = SetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2761,7 +2834,7 @@ func (x *SetRecurringResponse) String() string {
 func (*SetRecurringResponse) ProtoMessage() {}
 
 func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2774,7 +2847,7 @@ func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*SetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SetRecurringResponse) GetRecurring() *Recurring {
@@ -2798,7 +2871,7 @@ type ListRecurringRequest struct {
 
 func (x *ListRecurringRequest) Reset() {
 	*x = ListRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +2883,7 @@ func (x *ListRecurringRequest) String() string {
 func (*ListRecurringRequest) ProtoMessage() {}
 
 func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +2896,7 @@ func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ListRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListRecurringRequest) GetTenant() string {
@@ -2865,7 +2938,7 @@ type ListRecurringResponse struct {
 
 func (x *ListRecurringResponse) Reset() {
 	*x = ListRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2877,7 +2950,7 @@ func (x *ListRecurringResponse) String() string {
 func (*ListRecurringResponse) ProtoMessage() {}
 
 func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2890,7 +2963,7 @@ func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ListRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListRecurringResponse) GetRecurring() []*Recurring {
@@ -2918,7 +2991,7 @@ type GetRecurringRequest struct {
 
 func (x *GetRecurringRequest) Reset() {
 	*x = GetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2930,7 +3003,7 @@ func (x *GetRecurringRequest) String() string {
 func (*GetRecurringRequest) ProtoMessage() {}
 
 func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2943,7 +3016,7 @@ func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*GetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetRecurringRequest) GetTenant() string {
@@ -2976,7 +3049,7 @@ type GetRecurringResponse struct {
 
 func (x *GetRecurringResponse) Reset() {
 	*x = GetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2988,7 +3061,7 @@ func (x *GetRecurringResponse) String() string {
 func (*GetRecurringResponse) ProtoMessage() {}
 
 func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3001,7 +3074,7 @@ func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*GetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetRecurringResponse) GetRecurring() *Recurring {
@@ -3022,7 +3095,7 @@ type PauseRecurringRequest struct {
 
 func (x *PauseRecurringRequest) Reset() {
 	*x = PauseRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3034,7 +3107,7 @@ func (x *PauseRecurringRequest) String() string {
 func (*PauseRecurringRequest) ProtoMessage() {}
 
 func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3047,7 +3120,7 @@ func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringRequest.ProtoReflect.Descriptor instead.
 func (*PauseRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PauseRecurringRequest) GetTenant() string {
@@ -3079,7 +3152,7 @@ type PauseRecurringResponse struct {
 
 func (x *PauseRecurringResponse) Reset() {
 	*x = PauseRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3091,7 +3164,7 @@ func (x *PauseRecurringResponse) String() string {
 func (*PauseRecurringResponse) ProtoMessage() {}
 
 func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3104,7 +3177,7 @@ func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringResponse.ProtoReflect.Descriptor instead.
 func (*PauseRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 type ResumeRecurringRequest struct {
@@ -3118,7 +3191,7 @@ type ResumeRecurringRequest struct {
 
 func (x *ResumeRecurringRequest) Reset() {
 	*x = ResumeRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3130,7 +3203,7 @@ func (x *ResumeRecurringRequest) String() string {
 func (*ResumeRecurringRequest) ProtoMessage() {}
 
 func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3143,7 +3216,7 @@ func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ResumeRecurringRequest) GetTenant() string {
@@ -3175,7 +3248,7 @@ type ResumeRecurringResponse struct {
 
 func (x *ResumeRecurringResponse) Reset() {
 	*x = ResumeRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3187,7 +3260,7 @@ func (x *ResumeRecurringResponse) String() string {
 func (*ResumeRecurringResponse) ProtoMessage() {}
 
 func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3200,7 +3273,7 @@ func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 type RunRecurringRequest struct {
@@ -3214,7 +3287,7 @@ type RunRecurringRequest struct {
 
 func (x *RunRecurringRequest) Reset() {
 	*x = RunRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3226,7 +3299,7 @@ func (x *RunRecurringRequest) String() string {
 func (*RunRecurringRequest) ProtoMessage() {}
 
 func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3239,7 +3312,7 @@ func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringRequest.ProtoReflect.Descriptor instead.
 func (*RunRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RunRecurringRequest) GetTenant() string {
@@ -3273,7 +3346,7 @@ type RunRecurringResponse struct {
 
 func (x *RunRecurringResponse) Reset() {
 	*x = RunRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3285,7 +3358,7 @@ func (x *RunRecurringResponse) String() string {
 func (*RunRecurringResponse) ProtoMessage() {}
 
 func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3298,7 +3371,7 @@ func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringResponse.ProtoReflect.Descriptor instead.
 func (*RunRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RunRecurringResponse) GetId() string {
@@ -3319,7 +3392,7 @@ type DeleteRecurringRequest struct {
 
 func (x *DeleteRecurringRequest) Reset() {
 	*x = DeleteRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3331,7 +3404,7 @@ func (x *DeleteRecurringRequest) String() string {
 func (*DeleteRecurringRequest) ProtoMessage() {}
 
 func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3344,7 +3417,7 @@ func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *DeleteRecurringRequest) GetTenant() string {
@@ -3376,7 +3449,7 @@ type DeleteRecurringResponse struct {
 
 func (x *DeleteRecurringResponse) Reset() {
 	*x = DeleteRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3388,7 +3461,7 @@ func (x *DeleteRecurringResponse) String() string {
 func (*DeleteRecurringResponse) ProtoMessage() {}
 
 func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3401,7 +3474,7 @@ func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 // Quotas bound a tenant's usage. 0 means no bound beyond the server's own limits.
@@ -3424,7 +3497,7 @@ type Quotas struct {
 
 func (x *Quotas) Reset() {
 	*x = Quotas{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3436,7 +3509,7 @@ func (x *Quotas) String() string {
 func (*Quotas) ProtoMessage() {}
 
 func (x *Quotas) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3449,7 +3522,7 @@ func (x *Quotas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quotas.ProtoReflect.Descriptor instead.
 func (*Quotas) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Quotas) GetTasksMax() uint64 {
@@ -3501,7 +3574,7 @@ type Tenant struct {
 
 func (x *Tenant) Reset() {
 	*x = Tenant{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3513,7 +3586,7 @@ func (x *Tenant) String() string {
 func (*Tenant) ProtoMessage() {}
 
 func (x *Tenant) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3526,7 +3599,7 @@ func (x *Tenant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tenant.ProtoReflect.Descriptor instead.
 func (*Tenant) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Tenant) GetTenant() string {
@@ -3579,7 +3652,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3591,7 +3664,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3604,7 +3677,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 type ListTenantsResponse struct {
@@ -3616,7 +3689,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3628,7 +3701,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3641,7 +3714,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -3662,7 +3735,7 @@ type ConfigureTenantRequest struct {
 
 func (x *ConfigureTenantRequest) Reset() {
 	*x = ConfigureTenantRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3674,7 +3747,7 @@ func (x *ConfigureTenantRequest) String() string {
 func (*ConfigureTenantRequest) ProtoMessage() {}
 
 func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3687,7 +3760,7 @@ func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ConfigureTenantRequest) GetTenant() string {
@@ -3713,7 +3786,7 @@ type ConfigureTenantResponse struct {
 
 func (x *ConfigureTenantResponse) Reset() {
 	*x = ConfigureTenantResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3725,7 +3798,7 @@ func (x *ConfigureTenantResponse) String() string {
 func (*ConfigureTenantResponse) ProtoMessage() {}
 
 func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3738,7 +3811,7 @@ func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ConfigureTenantResponse) GetTenant() *Tenant {
@@ -3766,7 +3839,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3778,7 +3851,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3791,7 +3864,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Token) GetId() string {
@@ -3852,7 +3925,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3864,7 +3937,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3877,7 +3950,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *CreateTokenRequest) GetTenant() string {
@@ -3919,7 +3992,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3931,7 +4004,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3944,7 +4017,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -3971,7 +4044,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3983,7 +4056,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3996,7 +4069,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListTokensRequest) GetTenant() string {
@@ -4015,7 +4088,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4027,7 +4100,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4040,7 +4113,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -4061,7 +4134,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4073,7 +4146,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4086,7 +4159,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RotateTokenRequest) GetId() string {
@@ -4113,7 +4186,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4125,7 +4198,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4138,7 +4211,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RotateTokenResponse) GetToken() *Token {
@@ -4164,7 +4237,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4176,7 +4249,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4189,7 +4262,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -4207,7 +4280,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4219,7 +4292,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4232,7 +4305,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 type BackupRequest struct {
@@ -4246,7 +4319,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4258,7 +4331,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4271,7 +4344,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *BackupRequest) GetName() string {
@@ -4292,7 +4365,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4304,7 +4377,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4317,7 +4390,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *BackupResponse) GetPath() string {
@@ -4342,7 +4415,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4354,7 +4427,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4367,7 +4440,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 type GetStatusResponse struct {
@@ -4397,7 +4470,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4409,7 +4482,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4422,7 +4495,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -4525,7 +4598,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4537,7 +4610,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4550,7 +4623,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Build) GetCommit() string {
@@ -4595,7 +4668,7 @@ type DiskStatus struct {
 
 func (x *DiskStatus) Reset() {
 	*x = DiskStatus{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4607,7 +4680,7 @@ func (x *DiskStatus) String() string {
 func (*DiskStatus) ProtoMessage() {}
 
 func (x *DiskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4620,7 +4693,7 @@ func (x *DiskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
 func (*DiskStatus) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *DiskStatus) GetState() DiskState {
@@ -4680,7 +4753,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4692,7 +4765,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4705,7 +4778,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 type GetClusterResponse struct {
@@ -4725,7 +4798,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4737,7 +4810,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4750,7 +4823,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -4814,7 +4887,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4826,7 +4899,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4839,7 +4912,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -4958,7 +5031,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4970,7 +5043,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4983,7 +5056,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -5041,7 +5114,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5053,7 +5126,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5066,7 +5139,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -5111,7 +5184,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5123,7 +5196,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5136,7 +5209,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -5168,7 +5241,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5180,7 +5253,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5193,7 +5266,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
 }
 
 type RemoveMemberRequest struct {
@@ -5205,7 +5278,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5217,7 +5290,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5230,7 +5303,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -5248,7 +5321,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5260,7 +5333,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5273,7 +5346,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
 }
 
 type PromoteMemberRequest struct {
@@ -5285,7 +5358,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5297,7 +5370,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5310,7 +5383,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -5328,7 +5401,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5340,7 +5413,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5353,7 +5426,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
 }
 
 type DemoteMemberRequest struct {
@@ -5365,7 +5438,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5377,7 +5450,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5390,7 +5463,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -5408,7 +5481,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5420,7 +5493,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5433,7 +5506,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
 }
 
 type TransferLeadershipRequest struct {
@@ -5448,7 +5521,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5460,7 +5533,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5473,7 +5546,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -5498,7 +5571,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5510,7 +5583,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5523,7 +5596,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
 }
 
 type TakeSnapshotRequest struct {
@@ -5536,7 +5609,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5548,7 +5621,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5561,7 +5634,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -5579,7 +5652,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5591,7 +5664,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5604,7 +5677,7 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
@@ -5684,7 +5757,10 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x14\n" +
 	"\x05force\x18\x03 \x01(\bR\x05force\"/\n" +
 	"\x13DeleteQueueResponse\x12\x18\n" +
-	"\aremoved\x18\x01 \x01(\x04R\aremoved\"\xc1\x01\n" +
+	"\aremoved\x18\x01 \x01(\x04R\aremoved\"6\n" +
+	"\fHeaderFilter\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xf7\x01\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12/\n" +
@@ -5692,7 +5768,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\tpage_size\x18\x04 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x12\n" +
-	"\x04kind\x18\x06 \x01(\tR\x04kind\"g\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\x124\n" +
+	"\x06header\x18\a \x01(\v2\x1c.prony.admin.v1.HeaderFilterR\x06header\"g\n" +
 	"\x11ListTasksResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\">\n" +
@@ -5711,7 +5788,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"died_at_ms\x18\x02 \x01(\x03R\bdiedAtMs\x123\n" +
 	"\x06reason\x18\x03 \x01(\x0e2\x1b.prony.admin.v1.DeathReasonR\x06reason\x123\n" +
-	"\battempts\x18\x04 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xc4\x01\n" +
+	"\battempts\x18\x04 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xfa\x01\n" +
 	"\n" +
 	"DeadFilter\x123\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1b.prony.admin.v1.DeathReasonR\x06reason\x12%\n" +
@@ -5719,7 +5796,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\fdied_from_ms\x18\x03 \x01(\x03R\n" +
 	"diedFromMs\x12$\n" +
 	"\x0edied_before_ms\x18\x04 \x01(\x03R\fdiedBeforeMs\x12\x12\n" +
-	"\x04kind\x18\x05 \x01(\tR\x04kind\"\xaf\x01\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\x124\n" +
+	"\x06header\x18\x06 \x01(\v2\x1c.prony.admin.v1.HeaderFilterR\x06header\"\xaf\x01\n" +
 	"\x0fListDeadRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x122\n" +
@@ -6072,7 +6150,7 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
@@ -6098,201 +6176,204 @@ var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(*PurgeQueueResponse)(nil),         // 21: prony.admin.v1.PurgeQueueResponse
 	(*DeleteQueueRequest)(nil),         // 22: prony.admin.v1.DeleteQueueRequest
 	(*DeleteQueueResponse)(nil),        // 23: prony.admin.v1.DeleteQueueResponse
-	(*ListTasksRequest)(nil),           // 24: prony.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),          // 25: prony.admin.v1.ListTasksResponse
-	(*CancelTasksRequest)(nil),         // 26: prony.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),        // 27: prony.admin.v1.CancelTasksResponse
-	(*Attempt)(nil),                    // 28: prony.admin.v1.Attempt
-	(*DeadTask)(nil),                   // 29: prony.admin.v1.DeadTask
-	(*DeadFilter)(nil),                 // 30: prony.admin.v1.DeadFilter
-	(*ListDeadRequest)(nil),            // 31: prony.admin.v1.ListDeadRequest
-	(*ListDeadResponse)(nil),           // 32: prony.admin.v1.ListDeadResponse
-	(*RedriveDeadRequest)(nil),         // 33: prony.admin.v1.RedriveDeadRequest
-	(*RedriveDeadResponse)(nil),        // 34: prony.admin.v1.RedriveDeadResponse
-	(*PurgeDeadRequest)(nil),           // 35: prony.admin.v1.PurgeDeadRequest
-	(*PurgeDeadResponse)(nil),          // 36: prony.admin.v1.PurgeDeadResponse
-	(*RecurringTemplate)(nil),          // 37: prony.admin.v1.RecurringTemplate
-	(*RecurringSpec)(nil),              // 38: prony.admin.v1.RecurringSpec
-	(*Recurring)(nil),                  // 39: prony.admin.v1.Recurring
-	(*SetRecurringRequest)(nil),        // 40: prony.admin.v1.SetRecurringRequest
-	(*SetRecurringResponse)(nil),       // 41: prony.admin.v1.SetRecurringResponse
-	(*ListRecurringRequest)(nil),       // 42: prony.admin.v1.ListRecurringRequest
-	(*ListRecurringResponse)(nil),      // 43: prony.admin.v1.ListRecurringResponse
-	(*GetRecurringRequest)(nil),        // 44: prony.admin.v1.GetRecurringRequest
-	(*GetRecurringResponse)(nil),       // 45: prony.admin.v1.GetRecurringResponse
-	(*PauseRecurringRequest)(nil),      // 46: prony.admin.v1.PauseRecurringRequest
-	(*PauseRecurringResponse)(nil),     // 47: prony.admin.v1.PauseRecurringResponse
-	(*ResumeRecurringRequest)(nil),     // 48: prony.admin.v1.ResumeRecurringRequest
-	(*ResumeRecurringResponse)(nil),    // 49: prony.admin.v1.ResumeRecurringResponse
-	(*RunRecurringRequest)(nil),        // 50: prony.admin.v1.RunRecurringRequest
-	(*RunRecurringResponse)(nil),       // 51: prony.admin.v1.RunRecurringResponse
-	(*DeleteRecurringRequest)(nil),     // 52: prony.admin.v1.DeleteRecurringRequest
-	(*DeleteRecurringResponse)(nil),    // 53: prony.admin.v1.DeleteRecurringResponse
-	(*Quotas)(nil),                     // 54: prony.admin.v1.Quotas
-	(*Tenant)(nil),                     // 55: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),         // 56: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),        // 57: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),     // 58: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil),    // 59: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                      // 60: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),         // 61: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),        // 62: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),          // 63: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),         // 64: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),         // 65: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),        // 66: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),         // 67: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),        // 68: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),              // 69: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),             // 70: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),           // 71: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),          // 72: prony.admin.v1.GetStatusResponse
-	(*Build)(nil),                      // 73: prony.admin.v1.Build
-	(*DiskStatus)(nil),                 // 74: prony.admin.v1.DiskStatus
-	(*GetClusterRequest)(nil),          // 75: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 76: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 77: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 78: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 79: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 80: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 81: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 82: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 83: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 84: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 85: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 86: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 87: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 88: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 89: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 90: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 91: prony.admin.v1.TakeSnapshotResponse
-	nil,                                // 92: prony.admin.v1.RecurringTemplate.HeadersEntry
-	(*queuepb.Backoff)(nil),            // 93: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 94: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 95: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 96: prony.queue.v1.SettleResult
+	(*HeaderFilter)(nil),               // 24: prony.admin.v1.HeaderFilter
+	(*ListTasksRequest)(nil),           // 25: prony.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),          // 26: prony.admin.v1.ListTasksResponse
+	(*CancelTasksRequest)(nil),         // 27: prony.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),        // 28: prony.admin.v1.CancelTasksResponse
+	(*Attempt)(nil),                    // 29: prony.admin.v1.Attempt
+	(*DeadTask)(nil),                   // 30: prony.admin.v1.DeadTask
+	(*DeadFilter)(nil),                 // 31: prony.admin.v1.DeadFilter
+	(*ListDeadRequest)(nil),            // 32: prony.admin.v1.ListDeadRequest
+	(*ListDeadResponse)(nil),           // 33: prony.admin.v1.ListDeadResponse
+	(*RedriveDeadRequest)(nil),         // 34: prony.admin.v1.RedriveDeadRequest
+	(*RedriveDeadResponse)(nil),        // 35: prony.admin.v1.RedriveDeadResponse
+	(*PurgeDeadRequest)(nil),           // 36: prony.admin.v1.PurgeDeadRequest
+	(*PurgeDeadResponse)(nil),          // 37: prony.admin.v1.PurgeDeadResponse
+	(*RecurringTemplate)(nil),          // 38: prony.admin.v1.RecurringTemplate
+	(*RecurringSpec)(nil),              // 39: prony.admin.v1.RecurringSpec
+	(*Recurring)(nil),                  // 40: prony.admin.v1.Recurring
+	(*SetRecurringRequest)(nil),        // 41: prony.admin.v1.SetRecurringRequest
+	(*SetRecurringResponse)(nil),       // 42: prony.admin.v1.SetRecurringResponse
+	(*ListRecurringRequest)(nil),       // 43: prony.admin.v1.ListRecurringRequest
+	(*ListRecurringResponse)(nil),      // 44: prony.admin.v1.ListRecurringResponse
+	(*GetRecurringRequest)(nil),        // 45: prony.admin.v1.GetRecurringRequest
+	(*GetRecurringResponse)(nil),       // 46: prony.admin.v1.GetRecurringResponse
+	(*PauseRecurringRequest)(nil),      // 47: prony.admin.v1.PauseRecurringRequest
+	(*PauseRecurringResponse)(nil),     // 48: prony.admin.v1.PauseRecurringResponse
+	(*ResumeRecurringRequest)(nil),     // 49: prony.admin.v1.ResumeRecurringRequest
+	(*ResumeRecurringResponse)(nil),    // 50: prony.admin.v1.ResumeRecurringResponse
+	(*RunRecurringRequest)(nil),        // 51: prony.admin.v1.RunRecurringRequest
+	(*RunRecurringResponse)(nil),       // 52: prony.admin.v1.RunRecurringResponse
+	(*DeleteRecurringRequest)(nil),     // 53: prony.admin.v1.DeleteRecurringRequest
+	(*DeleteRecurringResponse)(nil),    // 54: prony.admin.v1.DeleteRecurringResponse
+	(*Quotas)(nil),                     // 55: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 56: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 57: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 58: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 59: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 60: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 61: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 62: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 63: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 64: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 65: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 66: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 67: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 68: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 69: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 70: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 71: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 72: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 73: prony.admin.v1.GetStatusResponse
+	(*Build)(nil),                      // 74: prony.admin.v1.Build
+	(*DiskStatus)(nil),                 // 75: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 76: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 77: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 78: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 79: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 80: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 81: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 82: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 83: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 84: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 85: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 86: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 87: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 88: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 89: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 90: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 91: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 92: prony.admin.v1.TakeSnapshotResponse
+	nil,                                // 93: prony.admin.v1.RecurringTemplate.HeadersEntry
+	(*queuepb.Backoff)(nil),            // 94: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 95: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 96: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 97: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	93, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	94, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
 	7,  // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
 	9,  // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
 	8,  // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
 	8,  // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
 	7,  // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
 	8,  // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	94, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	95, // 9: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	96, // 10: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	1,  // 11: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	95, // 12: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
-	2,  // 13: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
-	28, // 14: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
-	2,  // 15: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
-	30, // 16: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	29, // 17: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
-	30, // 18: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	96, // 19: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	30, // 20: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	96, // 21: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	92, // 22: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
-	3,  // 23: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
-	4,  // 24: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
-	37, // 25: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
-	38, // 26: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
-	38, // 27: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
-	39, // 28: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	39, // 29: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	39, // 30: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	54, // 31: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
-	55, // 32: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
-	54, // 33: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
-	55, // 34: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
-	5,  // 35: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
-	5,  // 36: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
-	60, // 37: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
-	60, // 38: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
-	60, // 39: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	73, // 40: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
-	74, // 41: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
-	6,  // 42: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
-	77, // 43: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	78, // 44: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	6,  // 45: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
-	79, // 46: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	10, // 47: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	12, // 48: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	14, // 49: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	16, // 50: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	18, // 51: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	20, // 52: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	22, // 53: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
-	24, // 54: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	26, // 55: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	31, // 56: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	33, // 57: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	35, // 58: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	40, // 59: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
-	42, // 60: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
-	44, // 61: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
-	46, // 62: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
-	48, // 63: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
-	50, // 64: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
-	52, // 65: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
-	56, // 66: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	58, // 67: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	61, // 68: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	63, // 69: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	65, // 70: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	67, // 71: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	69, // 72: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	71, // 73: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	75, // 74: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	80, // 75: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	82, // 76: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	84, // 77: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	86, // 78: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	88, // 79: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	90, // 80: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	11, // 81: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	13, // 82: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	15, // 83: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	17, // 84: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	19, // 85: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	21, // 86: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	23, // 87: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
-	25, // 88: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	27, // 89: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	32, // 90: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	34, // 91: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	36, // 92: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	41, // 93: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
-	43, // 94: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
-	45, // 95: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
-	47, // 96: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
-	49, // 97: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
-	51, // 98: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
-	53, // 99: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
-	57, // 100: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	59, // 101: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	62, // 102: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	64, // 103: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	66, // 104: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	68, // 105: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	70, // 106: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	72, // 107: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	76, // 108: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	81, // 109: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	83, // 110: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	85, // 111: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	87, // 112: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	89, // 113: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	91, // 114: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	81, // [81:115] is the sub-list for method output_type
-	47, // [47:81] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	95, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	24, // 9: prony.admin.v1.ListTasksRequest.header:type_name -> prony.admin.v1.HeaderFilter
+	96, // 10: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	97, // 11: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	1,  // 12: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
+	96, // 13: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	2,  // 14: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
+	29, // 15: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
+	2,  // 16: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
+	24, // 17: prony.admin.v1.DeadFilter.header:type_name -> prony.admin.v1.HeaderFilter
+	31, // 18: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	30, // 19: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
+	31, // 20: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	97, // 21: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	31, // 22: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	97, // 23: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	93, // 24: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
+	3,  // 25: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
+	4,  // 26: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
+	38, // 27: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
+	39, // 28: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
+	39, // 29: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
+	40, // 30: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	40, // 31: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	40, // 32: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	55, // 33: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
+	56, // 34: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
+	55, // 35: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
+	56, // 36: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
+	5,  // 37: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
+	5,  // 38: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
+	61, // 39: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
+	61, // 40: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
+	61, // 41: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
+	74, // 42: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
+	75, // 43: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	6,  // 44: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	78, // 45: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	79, // 46: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	6,  // 47: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	80, // 48: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	10, // 49: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	12, // 50: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	14, // 51: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	16, // 52: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	18, // 53: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	20, // 54: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	22, // 55: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	25, // 56: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	27, // 57: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	32, // 58: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	34, // 59: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	36, // 60: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	41, // 61: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
+	43, // 62: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
+	45, // 63: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
+	47, // 64: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
+	49, // 65: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
+	51, // 66: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
+	53, // 67: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
+	57, // 68: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	59, // 69: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	62, // 70: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	64, // 71: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	66, // 72: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	68, // 73: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	70, // 74: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	72, // 75: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	76, // 76: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	81, // 77: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	83, // 78: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	85, // 79: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	87, // 80: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	89, // 81: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	91, // 82: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	11, // 83: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	13, // 84: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	15, // 85: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	17, // 86: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	19, // 87: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	21, // 88: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	23, // 89: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	26, // 90: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	28, // 91: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	33, // 92: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	35, // 93: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	37, // 94: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	42, // 95: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
+	44, // 96: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
+	46, // 97: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
+	48, // 98: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
+	50, // 99: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
+	52, // 100: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
+	54, // 101: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
+	58, // 102: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	60, // 103: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	63, // 104: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	65, // 105: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	67, // 106: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	69, // 107: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	71, // 108: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	73, // 109: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	77, // 110: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	82, // 111: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	84, // 112: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	86, // 113: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	88, // 114: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	90, // 115: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	92, // 116: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	83, // [83:117] is the sub-list for method output_type
+	49, // [49:83] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -6300,16 +6381,16 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
-	file_prony_admin_v1_admin_proto_msgTypes[70].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[81].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[83].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[71].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[82].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[84].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   86,
+			NumMessages:   87,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

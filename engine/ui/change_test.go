@@ -41,9 +41,9 @@ var changes = []struct {
 		}, "/ui/dead?kind=k&queue=mail&reason=permanent&tenant=acme", "Redrove 1,234 tasks",
 	},
 	{
-		"dead/purge", true, url.Values{"error": {"e"}, "from": {"1970-01-01T00:01"}, "before": {"1970-01-01T00:02"}}, &adminpb.PurgeDeadRequest{
-			Tenant: "acme", Queue: "mail", Filter: &adminpb.DeadFilter{ErrorContains: "e", DiedFromMs: 60_000, DiedBeforeMs: 120_000},
-		}, "/ui/dead?before=1970-01-01T00%3A02&error=e&from=1970-01-01T00%3A01&queue=mail&tenant=acme", "Removed 1,234 tasks",
+		"dead/purge", true, url.Values{"error": {"e"}, "header": {"trace=7f"}, "from": {"1970-01-01T00:01"}, "before": {"1970-01-01T00:02"}}, &adminpb.PurgeDeadRequest{
+			Tenant: "acme", Queue: "mail", Filter: &adminpb.DeadFilter{ErrorContains: "e", Header: &adminpb.HeaderFilter{Key: "trace", Value: "7f"}, DiedFromMs: 60_000, DiedBeforeMs: 120_000},
+		}, "/ui/dead?before=1970-01-01T00%3A02&error=e&from=1970-01-01T00%3A01&header=trace%3D7f&queue=mail&tenant=acme", "Removed 1,234 tasks",
 	},
 	{
 		"recurring/pause", false, daily, &adminpb.PauseRecurringRequest{Tenant: "acme", Queue: "mail", Name: "daily"},

@@ -61,18 +61,26 @@ func TestTheKeptResultOfADoneTaskIsShown(t *testing.T) {
 func TestTasksArePaged(t *testing.T) {
 	s := filled(t)
 	s.signIn(access.AllTenants, access.AllScopes, "")
-	text := s.get(Root + "queue?tenant=acme&queue=mail&state=delayed&kind=welcome&page=P")
+	text := s.get(Root + "queue?tenant=acme&queue=mail&state=delayed&kind=welcome&header=trace%3Da%3Db&page=P")
 	in := last[*adminpb.ListTasksRequest](s)
 	assert.Equal(t, []any{"acme", "mail", queuepb.TaskState_TASK_STATE_DELAYED, "welcome", uint32(rows), "P"},
 		[]any{in.GetTenant(), in.GetQueue(), in.GetState(), in.GetKind(), in.GetPageSize(), in.GetPageToken()})
-	assert.Contains(t, text, `href="/ui/queue?kind=welcome&amp;page=TOKEN&amp;queue=mail&amp;state=delayed&amp;tenant=acme"`)
+	assert.Equal(t, []string{"trace", "a=b"}, []string{in.GetHeader().GetKey(), in.GetHeader().GetValue()})
+	assert.Contains(t, text, `href="/ui/queue?header=trace%3Da%3Db&amp;kind=welcome&amp;page=TOKEN&amp;queue=mail&amp;state=delayed&amp;tenant=acme"`)
 	s.get(Root + "queue?tenant=acme&queue=mail&state=invented")
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_READY, last[*adminpb.ListTasksRequest](s).GetState())
+
+	assert.Nil(t, last[*adminpb.ListTasksRequest](s).GetHeader())
+	w := s.send(http.MethodGet, Root+"queue?tenant=acme&queue=mail&header=trace", nil)
+	assert.Equal(t, http.StatusBadRequest, w.Code)
+	assert.Contains(t, w.Body.String(), "has no value")
+	s.admin.tasks = nil
+	assert.Contains(t, s.get(Root+"queue?tenant=acme&queue=mail&kind=rare"), "No task matches so far.")
 
 	text = s.get(Root + "dead?tenant=acme&queue=mail&kind=welcome&page=P")
 	dead := last[*adminpb.ListDeadRequest](s)
 	assert.Equal(t, []any{"acme", "mail", "welcome", uint32(rows), "P"}, []any{dead.GetTenant(), dead.GetQueue(), dead.GetFilter().GetKind(), dead.GetPageSize(), dead.GetPageToken()})
 	assert.Contains(t, text, `href="/ui/dead?kind=welcome&amp;page=TOKEN&amp;queue=mail&amp;tenant=acme"`)
-	w := s.send(http.MethodGet, Root+"dead?tenant=acme&queue=mail&before=x", nil)
+	w = s.send(http.MethodGet, Root+"dead?tenant=acme&queue=mail&before=x", nil)
 	assert.Equal(t, http.StatusBadRequest, w.Code)
 }

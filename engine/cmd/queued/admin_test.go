@@ -306,12 +306,14 @@ var administration = []string{
 	"recurring delete mail digest --tenant acme",
 	"tasks list --queue mail --state delayed",
 	"tasks list --queue mail --state ready --kind welcome",
+	"tasks list --queue mail --state leased --header trace=a=b",
 	"tasks cancel a b --yes",
 	"dead list --queue mail --reason attempts --error-contains box --died-from 2030-01-01T00:00:00Z --died-before 2031-01-01T00:00:00Z",
 	"dead redrive a b",
 	"dead redrive --queue mail --all",
 	"dead redrive --queue mail --error-contains timeout --tenant acme",
 	"dead redrive --queue mail --kind welcome",
+	"dead redrive --queue mail --header trace=7f",
 	"dead purge a --yes",
 	"dead purge --queue mail --reason expired --yes",
 	"tenants list",
@@ -375,7 +377,7 @@ func TestListsAreWalkedPageByPage(t *testing.T) {
 	s.json(&out, "tasks", "list", "--queue", "q", "--state", "ready", "--limit", "1", "--page-token", "2")
 	assert.Len(t, out.Tasks, 1)
 	assert.Equal(t, "3", out.Next)
-	assert.Equal(t, []string{`ListTasks {"tenant":"","queue":"q","state":"TASK_STATE_READY","page_size":1,"page_token":"2","kind":""}`}, a.take())
+	assert.Equal(t, []string{`ListTasks {"tenant":"","queue":"q","state":"TASK_STATE_READY","page_size":1,"page_token":"2","kind":"","header":null}`}, a.take())
 	s.json(&out, "dead", "list", "--queue", "q", "--limit", "2500")
 	assert.Len(t, out.Tasks, 3)
 	assert.Contains(t, a.take()[0], `"page_size":1000`)

@@ -20,6 +20,7 @@ func (a taskCommands) tasks() *cobra.Command {
 
 func (a taskCommands) list() *cobra.Command {
 	var queue, kind string
+	var header *adminpb.HeaderFilter
 	var state queuepb.TaskState
 	var p pages
 	c := &cobra.Command{
@@ -35,6 +36,7 @@ func (a taskCommands) list() *cobra.Command {
 		queuepb.TaskState_TASK_STATE_READY, queuepb.TaskState_TASK_STATE_DELAYED, queuepb.TaskState_TASK_STATE_LEASED, queuepb.TaskState_TASK_STATE_DEAD,
 	}, "ready, delayed, leased or dead")
 	c.Flags().StringVar(&kind, "kind", "", "only tasks whose header kind has this value")
+	c.Flags().Var(headerFilterValue{&header}, "header", "only tasks with this header, as in trace=7f3a")
 	p.flags(c.Flags())
 	needs(c, "queue", "state")
 	conn := a.connect(c, true, true)
@@ -42,7 +44,7 @@ func (a taskCommands) list() *cobra.Command {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListTasksResponse{}
 			err := p.walk(a.app, func(size uint32, token string) (int, string, error) {
-				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{Tenant: conn.tenant, Queue: queue, State: state, Kind: kind, PageSize: size, PageToken: token})
+				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{Tenant: conn.tenant, Queue: queue, State: state, Kind: kind, Header: header, PageSize: size, PageToken: token})
 				all.Tasks = append(all.Tasks, out.GetTasks()...)
 				all.NextPageToken = out.GetNextPageToken()
 				return len(out.GetTasks()), out.GetNextPageToken(), err

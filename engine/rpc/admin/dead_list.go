@@ -114,8 +114,9 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 	case before > 0 && from >= before:
 		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("must be less than filter.died_before_ms, %d, not %d", before, from)}
 	}
+	var has func(*shard.Found) bool
 	if bad == nil {
-		bad = queue.CheckHeaderValue("filter.kind", f.GetKind())
+		has, bad = headerMatch("filter.", f.GetKind(), f.GetHeader())
 	}
 	if bad != nil {
 		return nil, bad
@@ -124,7 +125,7 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 		r := &d.DeadRecord
 		return (f.GetReason() == 0 || reasons[r.Reason] == f.GetReason()) &&
 			strings.Contains(d.LastError, f.GetErrorContains()) &&
-			(f.GetKind() == "" || isKind(d, f.GetKind())) &&
+			(has == nil || has(d)) &&
 			r.DiedAtMs >= from && (before == 0 || r.DiedAtMs < before)
 	}, nil
 }
