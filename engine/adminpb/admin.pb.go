@@ -2385,6 +2385,292 @@ func (x *PurgeDeadResponse) GetResults() []*queuepb.SettleResult {
 	return nil
 }
 
+type ListAttemptsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// The task.
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAttemptsRequest) Reset() {
+	*x = ListAttemptsRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAttemptsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAttemptsRequest) ProtoMessage() {}
+
+func (x *ListAttemptsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAttemptsRequest.ProtoReflect.Descriptor instead.
+func (*ListAttemptsRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *ListAttemptsRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *ListAttemptsRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type ListAttemptsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Oldest first.
+	Attempts      []*Attempt `protobuf:"bytes,1,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAttemptsResponse) Reset() {
+	*x = ListAttemptsResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAttemptsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAttemptsResponse) ProtoMessage() {}
+
+func (x *ListAttemptsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAttemptsResponse.ProtoReflect.Descriptor instead.
+func (*ListAttemptsResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ListAttemptsResponse) GetAttempts() []*Attempt {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
+// RecentFailure is an attempt that failed, a lease that expired, or a task that died.
+type RecentFailure struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue  string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// The task.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// The outcome is unspecified if the task died because its time to live ended. The error has at
+	// most 512 bytes.
+	Attempt *Attempt `protobuf:"bytes,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// Why the task died; unspecified if it returned to the queue.
+	DeathReason   DeathReason `protobuf:"varint,5,opt,name=death_reason,json=deathReason,proto3,enum=prony.admin.v1.DeathReason" json:"death_reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecentFailure) Reset() {
+	*x = RecentFailure{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecentFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecentFailure) ProtoMessage() {}
+
+func (x *RecentFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecentFailure.ProtoReflect.Descriptor instead.
+func (*RecentFailure) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *RecentFailure) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *RecentFailure) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *RecentFailure) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RecentFailure) GetAttempt() *Attempt {
+	if x != nil {
+		return x.Attempt
+	}
+	return nil
+}
+
+func (x *RecentFailure) GetDeathReason() DeathReason {
+	if x != nil {
+		return x.DeathReason
+	}
+	return DeathReason_DEATH_REASON_UNSPECIFIED
+}
+
+type ListFailuresRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the token's tenant, or all tenants with a token for all tenants.
+	Tenant string `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// Empty means all queues.
+	Queue string `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// 1 to 1,000; 0 means 100.
+	PageSize      uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFailuresRequest) Reset() {
+	*x = ListFailuresRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFailuresRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFailuresRequest) ProtoMessage() {}
+
+func (x *ListFailuresRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFailuresRequest.ProtoReflect.Descriptor instead.
+func (*ListFailuresRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ListFailuresRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *ListFailuresRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *ListFailuresRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+type ListFailuresResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failures      []*RecentFailure       `protobuf:"bytes,1,rep,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFailuresResponse) Reset() {
+	*x = ListFailuresResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFailuresResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFailuresResponse) ProtoMessage() {}
+
+func (x *ListFailuresResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFailuresResponse.ProtoReflect.Descriptor instead.
+func (*ListFailuresResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ListFailuresResponse) GetFailures() []*RecentFailure {
+	if x != nil {
+		return x.Failures
+	}
+	return nil
+}
+
 // RecurringTemplate has the options of the tasks that a recurring task enqueues. A field that is 0
 // means the queue's value.
 type RecurringTemplate struct {
@@ -2405,7 +2691,7 @@ type RecurringTemplate struct {
 
 func (x *RecurringTemplate) Reset() {
 	*x = RecurringTemplate{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +2703,7 @@ func (x *RecurringTemplate) String() string {
 func (*RecurringTemplate) ProtoMessage() {}
 
 func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +2716,7 @@ func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringTemplate.ProtoReflect.Descriptor instead.
 func (*RecurringTemplate) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RecurringTemplate) GetPayload() []byte {
@@ -2510,7 +2796,7 @@ type RecurringSpec struct {
 
 func (x *RecurringSpec) Reset() {
 	*x = RecurringSpec{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2522,7 +2808,7 @@ func (x *RecurringSpec) String() string {
 func (*RecurringSpec) ProtoMessage() {}
 
 func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2535,7 +2821,7 @@ func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringSpec.ProtoReflect.Descriptor instead.
 func (*RecurringSpec) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RecurringSpec) GetCron() string {
@@ -2625,7 +2911,7 @@ type Recurring struct {
 
 func (x *Recurring) Reset() {
 	*x = Recurring{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +2923,7 @@ func (x *Recurring) String() string {
 func (*Recurring) ProtoMessage() {}
 
 func (x *Recurring) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +2936,7 @@ func (x *Recurring) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recurring.ProtoReflect.Descriptor instead.
 func (*Recurring) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Recurring) GetTenant() string {
@@ -2757,7 +3043,7 @@ type SetRecurringRequest struct {
 
 func (x *SetRecurringRequest) Reset() {
 	*x = SetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +3055,7 @@ func (x *SetRecurringRequest) String() string {
 func (*SetRecurringRequest) ProtoMessage() {}
 
 func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +3068,7 @@ func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*SetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SetRecurringRequest) GetTenant() string {
@@ -2822,7 +3108,7 @@ type SetRecurringResponse struct {
 
 func (x *SetRecurringResponse) Reset() {
 	*x = SetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +3120,7 @@ func (x *SetRecurringResponse) String() string {
 func (*SetRecurringResponse) ProtoMessage() {}
 
 func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,7 +3133,7 @@ func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*SetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SetRecurringResponse) GetRecurring() *Recurring {
@@ -2871,7 +3157,7 @@ type ListRecurringRequest struct {
 
 func (x *ListRecurringRequest) Reset() {
 	*x = ListRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2883,7 +3169,7 @@ func (x *ListRecurringRequest) String() string {
 func (*ListRecurringRequest) ProtoMessage() {}
 
 func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2896,7 +3182,7 @@ func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ListRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListRecurringRequest) GetTenant() string {
@@ -2938,7 +3224,7 @@ type ListRecurringResponse struct {
 
 func (x *ListRecurringResponse) Reset() {
 	*x = ListRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2950,7 +3236,7 @@ func (x *ListRecurringResponse) String() string {
 func (*ListRecurringResponse) ProtoMessage() {}
 
 func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2963,7 +3249,7 @@ func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ListRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListRecurringResponse) GetRecurring() []*Recurring {
@@ -2991,7 +3277,7 @@ type GetRecurringRequest struct {
 
 func (x *GetRecurringRequest) Reset() {
 	*x = GetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3003,7 +3289,7 @@ func (x *GetRecurringRequest) String() string {
 func (*GetRecurringRequest) ProtoMessage() {}
 
 func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3016,7 +3302,7 @@ func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*GetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetRecurringRequest) GetTenant() string {
@@ -3049,7 +3335,7 @@ type GetRecurringResponse struct {
 
 func (x *GetRecurringResponse) Reset() {
 	*x = GetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3061,7 +3347,7 @@ func (x *GetRecurringResponse) String() string {
 func (*GetRecurringResponse) ProtoMessage() {}
 
 func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3074,7 +3360,7 @@ func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*GetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetRecurringResponse) GetRecurring() *Recurring {
@@ -3095,7 +3381,7 @@ type PauseRecurringRequest struct {
 
 func (x *PauseRecurringRequest) Reset() {
 	*x = PauseRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3107,7 +3393,7 @@ func (x *PauseRecurringRequest) String() string {
 func (*PauseRecurringRequest) ProtoMessage() {}
 
 func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3120,7 +3406,7 @@ func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringRequest.ProtoReflect.Descriptor instead.
 func (*PauseRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *PauseRecurringRequest) GetTenant() string {
@@ -3152,7 +3438,7 @@ type PauseRecurringResponse struct {
 
 func (x *PauseRecurringResponse) Reset() {
 	*x = PauseRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3164,7 +3450,7 @@ func (x *PauseRecurringResponse) String() string {
 func (*PauseRecurringResponse) ProtoMessage() {}
 
 func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3177,7 +3463,7 @@ func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringResponse.ProtoReflect.Descriptor instead.
 func (*PauseRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 type ResumeRecurringRequest struct {
@@ -3191,7 +3477,7 @@ type ResumeRecurringRequest struct {
 
 func (x *ResumeRecurringRequest) Reset() {
 	*x = ResumeRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3203,7 +3489,7 @@ func (x *ResumeRecurringRequest) String() string {
 func (*ResumeRecurringRequest) ProtoMessage() {}
 
 func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3216,7 +3502,7 @@ func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ResumeRecurringRequest) GetTenant() string {
@@ -3248,7 +3534,7 @@ type ResumeRecurringResponse struct {
 
 func (x *ResumeRecurringResponse) Reset() {
 	*x = ResumeRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3260,7 +3546,7 @@ func (x *ResumeRecurringResponse) String() string {
 func (*ResumeRecurringResponse) ProtoMessage() {}
 
 func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3273,7 +3559,7 @@ func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 type RunRecurringRequest struct {
@@ -3287,7 +3573,7 @@ type RunRecurringRequest struct {
 
 func (x *RunRecurringRequest) Reset() {
 	*x = RunRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3299,7 +3585,7 @@ func (x *RunRecurringRequest) String() string {
 func (*RunRecurringRequest) ProtoMessage() {}
 
 func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3312,7 +3598,7 @@ func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringRequest.ProtoReflect.Descriptor instead.
 func (*RunRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RunRecurringRequest) GetTenant() string {
@@ -3346,7 +3632,7 @@ type RunRecurringResponse struct {
 
 func (x *RunRecurringResponse) Reset() {
 	*x = RunRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3358,7 +3644,7 @@ func (x *RunRecurringResponse) String() string {
 func (*RunRecurringResponse) ProtoMessage() {}
 
 func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3371,7 +3657,7 @@ func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringResponse.ProtoReflect.Descriptor instead.
 func (*RunRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RunRecurringResponse) GetId() string {
@@ -3392,7 +3678,7 @@ type DeleteRecurringRequest struct {
 
 func (x *DeleteRecurringRequest) Reset() {
 	*x = DeleteRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3404,7 +3690,7 @@ func (x *DeleteRecurringRequest) String() string {
 func (*DeleteRecurringRequest) ProtoMessage() {}
 
 func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3417,7 +3703,7 @@ func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *DeleteRecurringRequest) GetTenant() string {
@@ -3449,7 +3735,7 @@ type DeleteRecurringResponse struct {
 
 func (x *DeleteRecurringResponse) Reset() {
 	*x = DeleteRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3747,7 @@ func (x *DeleteRecurringResponse) String() string {
 func (*DeleteRecurringResponse) ProtoMessage() {}
 
 func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3474,7 +3760,7 @@ func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 // Quotas bound a tenant's usage. 0 means no bound beyond the server's own limits.
@@ -3497,7 +3783,7 @@ type Quotas struct {
 
 func (x *Quotas) Reset() {
 	*x = Quotas{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3509,7 +3795,7 @@ func (x *Quotas) String() string {
 func (*Quotas) ProtoMessage() {}
 
 func (x *Quotas) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3522,7 +3808,7 @@ func (x *Quotas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quotas.ProtoReflect.Descriptor instead.
 func (*Quotas) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Quotas) GetTasksMax() uint64 {
@@ -3574,7 +3860,7 @@ type Tenant struct {
 
 func (x *Tenant) Reset() {
 	*x = Tenant{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3586,7 +3872,7 @@ func (x *Tenant) String() string {
 func (*Tenant) ProtoMessage() {}
 
 func (x *Tenant) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3599,7 +3885,7 @@ func (x *Tenant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tenant.ProtoReflect.Descriptor instead.
 func (*Tenant) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Tenant) GetTenant() string {
@@ -3652,7 +3938,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3664,7 +3950,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3677,7 +3963,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 type ListTenantsResponse struct {
@@ -3689,7 +3975,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3701,7 +3987,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3714,7 +4000,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -3735,7 +4021,7 @@ type ConfigureTenantRequest struct {
 
 func (x *ConfigureTenantRequest) Reset() {
 	*x = ConfigureTenantRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3747,7 +4033,7 @@ func (x *ConfigureTenantRequest) String() string {
 func (*ConfigureTenantRequest) ProtoMessage() {}
 
 func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3760,7 +4046,7 @@ func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ConfigureTenantRequest) GetTenant() string {
@@ -3786,7 +4072,7 @@ type ConfigureTenantResponse struct {
 
 func (x *ConfigureTenantResponse) Reset() {
 	*x = ConfigureTenantResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3798,7 +4084,7 @@ func (x *ConfigureTenantResponse) String() string {
 func (*ConfigureTenantResponse) ProtoMessage() {}
 
 func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3811,7 +4097,7 @@ func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ConfigureTenantResponse) GetTenant() *Tenant {
@@ -3839,7 +4125,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3851,7 +4137,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3864,7 +4150,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Token) GetId() string {
@@ -3925,7 +4211,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3937,7 +4223,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3950,7 +4236,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *CreateTokenRequest) GetTenant() string {
@@ -3992,7 +4278,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4004,7 +4290,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4017,7 +4303,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -4044,7 +4330,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4056,7 +4342,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4069,7 +4355,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListTokensRequest) GetTenant() string {
@@ -4088,7 +4374,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4100,7 +4386,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4113,7 +4399,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -4134,7 +4420,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4146,7 +4432,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4159,7 +4445,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *RotateTokenRequest) GetId() string {
@@ -4186,7 +4472,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4198,7 +4484,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4211,7 +4497,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *RotateTokenResponse) GetToken() *Token {
@@ -4237,7 +4523,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4249,7 +4535,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4262,7 +4548,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -4280,7 +4566,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4292,7 +4578,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4305,7 +4591,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 type BackupRequest struct {
@@ -4319,7 +4605,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4331,7 +4617,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4344,7 +4630,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *BackupRequest) GetName() string {
@@ -4365,7 +4651,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4377,7 +4663,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4390,7 +4676,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *BackupResponse) GetPath() string {
@@ -4415,7 +4701,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4427,7 +4713,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4440,7 +4726,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 type GetStatusResponse struct {
@@ -4470,7 +4756,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4482,7 +4768,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4495,7 +4781,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -4598,7 +4884,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4610,7 +4896,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4623,7 +4909,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Build) GetCommit() string {
@@ -4668,7 +4954,7 @@ type DiskStatus struct {
 
 func (x *DiskStatus) Reset() {
 	*x = DiskStatus{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4680,7 +4966,7 @@ func (x *DiskStatus) String() string {
 func (*DiskStatus) ProtoMessage() {}
 
 func (x *DiskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4693,7 +4979,7 @@ func (x *DiskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
 func (*DiskStatus) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *DiskStatus) GetState() DiskState {
@@ -4753,7 +5039,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4765,7 +5051,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4778,7 +5064,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
 }
 
 type GetClusterResponse struct {
@@ -4798,7 +5084,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4810,7 +5096,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4823,7 +5109,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -4887,7 +5173,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4899,7 +5185,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4912,7 +5198,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -5031,7 +5317,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5043,7 +5329,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5056,7 +5342,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -5114,7 +5400,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5126,7 +5412,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5139,7 +5425,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -5184,7 +5470,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5196,7 +5482,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5209,7 +5495,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -5241,7 +5527,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5253,7 +5539,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5266,7 +5552,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
 }
 
 type RemoveMemberRequest struct {
@@ -5278,7 +5564,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5290,7 +5576,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5303,7 +5589,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -5321,7 +5607,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5333,7 +5619,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5346,7 +5632,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
 }
 
 type PromoteMemberRequest struct {
@@ -5358,7 +5644,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5370,7 +5656,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5383,7 +5669,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -5401,7 +5687,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5413,7 +5699,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5426,7 +5712,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
 }
 
 type DemoteMemberRequest struct {
@@ -5438,7 +5724,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5450,7 +5736,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5463,7 +5749,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -5481,7 +5767,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5493,7 +5779,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5506,7 +5792,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{86}
 }
 
 type TransferLeadershipRequest struct {
@@ -5521,7 +5807,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5533,7 +5819,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5546,7 +5832,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -5571,7 +5857,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5583,7 +5869,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5596,7 +5882,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{88}
 }
 
 type TakeSnapshotRequest struct {
@@ -5609,7 +5895,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5621,7 +5907,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5634,7 +5920,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -5652,7 +5938,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5664,7 +5950,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5677,7 +5963,7 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{90}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
@@ -5823,7 +6109,24 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x06filter\x18\x04 \x01(\v2\x1a.prony.admin.v1.DeadFilterR\x06filter\"e\n" +
 	"\x11PurgeDeadResponse\x12\x18\n" +
 	"\aremoved\x18\x01 \x01(\x04R\aremoved\x126\n" +
-	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"\xd4\x02\n" +
+	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"=\n" +
+	"\x13ListAttemptsRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"K\n" +
+	"\x14ListAttemptsResponse\x123\n" +
+	"\battempts\x18\x01 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xc0\x01\n" +
+	"\rRecentFailure\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x121\n" +
+	"\aattempt\x18\x04 \x01(\v2\x17.prony.admin.v1.AttemptR\aattempt\x12>\n" +
+	"\fdeath_reason\x18\x05 \x01(\x0e2\x1b.prony.admin.v1.DeathReasonR\vdeathReason\"`\n" +
+	"\x13ListFailuresRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\"Q\n" +
+	"\x14ListFailuresResponse\x129\n" +
+	"\bfailures\x18\x01 \x03(\v2\x1d.prony.admin.v1.RecentFailureR\bfailures\"\xd4\x02\n" +
 	"\x11RecurringTemplate\x12\x18\n" +
 	"\apayload\x18\x01 \x01(\fR\apayload\x12H\n" +
 	"\aheaders\x18\x02 \x03(\v2..prony.admin.v1.RecurringTemplate.HeadersEntryR\aheaders\x12\x1a\n" +
@@ -6090,7 +6393,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\rDISK_STATE_OK\x10\x01\x12\x12\n" +
 	"\x0eDISK_STATE_LOW\x10\x02\x12\x17\n" +
 	"\x13DISK_STATE_CRITICAL\x10\x03\x12\x18\n" +
-	"\x14DISK_STATE_EXHAUSTED\x10\x042\x92\x1f\n" +
+	"\x14DISK_STATE_EXHAUSTED\x10\x042\xf4 \n" +
 	"\fAdminService\x12g\n" +
 	"\n" +
 	"ListQueues\x12!.prony.admin.v1.ListQueuesRequest\x1a\".prony.admin.v1.ListQueuesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
@@ -6108,7 +6411,9 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\bListDead\x12\x1f.prony.admin.v1.ListDeadRequest\x1a .prony.admin.v1.ListDeadResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/dead\x12s\n" +
 	"\vRedriveDead\x12\".prony.admin.v1.RedriveDeadRequest\x1a#.prony.admin.v1.RedriveDeadResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/dead:redrive\x12k\n" +
-	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/dead:purge\x12w\n" +
+	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/dead:purge\x12o\n" +
+	"\fListAttempts\x12#.prony.admin.v1.ListAttemptsRequest\x1a$.prony.admin.v1.ListAttemptsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/attempts\x12o\n" +
+	"\fListFailures\x12#.prony.admin.v1.ListFailuresRequest\x1a$.prony.admin.v1.ListFailuresResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/failures\x12w\n" +
 	"\fSetRecurring\x12#.prony.admin.v1.SetRecurringRequest\x1a$.prony.admin.v1.SetRecurringResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/recurring:set\x12s\n" +
 	"\rListRecurring\x12$.prony.admin.v1.ListRecurringRequest\x1a%.prony.admin.v1.ListRecurringResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/recurring\x12t\n" +
 	"\fGetRecurring\x12#.prony.admin.v1.GetRecurringRequest\x1a$.prony.admin.v1.GetRecurringResponse\"\x19\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/recurring:get\x12\x7f\n" +
@@ -6150,7 +6455,7 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 92)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
@@ -6190,190 +6495,203 @@ var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(*RedriveDeadResponse)(nil),        // 35: prony.admin.v1.RedriveDeadResponse
 	(*PurgeDeadRequest)(nil),           // 36: prony.admin.v1.PurgeDeadRequest
 	(*PurgeDeadResponse)(nil),          // 37: prony.admin.v1.PurgeDeadResponse
-	(*RecurringTemplate)(nil),          // 38: prony.admin.v1.RecurringTemplate
-	(*RecurringSpec)(nil),              // 39: prony.admin.v1.RecurringSpec
-	(*Recurring)(nil),                  // 40: prony.admin.v1.Recurring
-	(*SetRecurringRequest)(nil),        // 41: prony.admin.v1.SetRecurringRequest
-	(*SetRecurringResponse)(nil),       // 42: prony.admin.v1.SetRecurringResponse
-	(*ListRecurringRequest)(nil),       // 43: prony.admin.v1.ListRecurringRequest
-	(*ListRecurringResponse)(nil),      // 44: prony.admin.v1.ListRecurringResponse
-	(*GetRecurringRequest)(nil),        // 45: prony.admin.v1.GetRecurringRequest
-	(*GetRecurringResponse)(nil),       // 46: prony.admin.v1.GetRecurringResponse
-	(*PauseRecurringRequest)(nil),      // 47: prony.admin.v1.PauseRecurringRequest
-	(*PauseRecurringResponse)(nil),     // 48: prony.admin.v1.PauseRecurringResponse
-	(*ResumeRecurringRequest)(nil),     // 49: prony.admin.v1.ResumeRecurringRequest
-	(*ResumeRecurringResponse)(nil),    // 50: prony.admin.v1.ResumeRecurringResponse
-	(*RunRecurringRequest)(nil),        // 51: prony.admin.v1.RunRecurringRequest
-	(*RunRecurringResponse)(nil),       // 52: prony.admin.v1.RunRecurringResponse
-	(*DeleteRecurringRequest)(nil),     // 53: prony.admin.v1.DeleteRecurringRequest
-	(*DeleteRecurringResponse)(nil),    // 54: prony.admin.v1.DeleteRecurringResponse
-	(*Quotas)(nil),                     // 55: prony.admin.v1.Quotas
-	(*Tenant)(nil),                     // 56: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),         // 57: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),        // 58: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),     // 59: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil),    // 60: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                      // 61: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),         // 62: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),        // 63: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),          // 64: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),         // 65: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),         // 66: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),        // 67: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),         // 68: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),        // 69: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),              // 70: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),             // 71: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),           // 72: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),          // 73: prony.admin.v1.GetStatusResponse
-	(*Build)(nil),                      // 74: prony.admin.v1.Build
-	(*DiskStatus)(nil),                 // 75: prony.admin.v1.DiskStatus
-	(*GetClusterRequest)(nil),          // 76: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 77: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 78: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 79: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 80: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 81: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 82: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 83: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 84: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 85: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 86: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 87: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 88: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 89: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 90: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 91: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 92: prony.admin.v1.TakeSnapshotResponse
-	nil,                                // 93: prony.admin.v1.RecurringTemplate.HeadersEntry
-	(*queuepb.Backoff)(nil),            // 94: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 95: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 96: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 97: prony.queue.v1.SettleResult
+	(*ListAttemptsRequest)(nil),        // 38: prony.admin.v1.ListAttemptsRequest
+	(*ListAttemptsResponse)(nil),       // 39: prony.admin.v1.ListAttemptsResponse
+	(*RecentFailure)(nil),              // 40: prony.admin.v1.RecentFailure
+	(*ListFailuresRequest)(nil),        // 41: prony.admin.v1.ListFailuresRequest
+	(*ListFailuresResponse)(nil),       // 42: prony.admin.v1.ListFailuresResponse
+	(*RecurringTemplate)(nil),          // 43: prony.admin.v1.RecurringTemplate
+	(*RecurringSpec)(nil),              // 44: prony.admin.v1.RecurringSpec
+	(*Recurring)(nil),                  // 45: prony.admin.v1.Recurring
+	(*SetRecurringRequest)(nil),        // 46: prony.admin.v1.SetRecurringRequest
+	(*SetRecurringResponse)(nil),       // 47: prony.admin.v1.SetRecurringResponse
+	(*ListRecurringRequest)(nil),       // 48: prony.admin.v1.ListRecurringRequest
+	(*ListRecurringResponse)(nil),      // 49: prony.admin.v1.ListRecurringResponse
+	(*GetRecurringRequest)(nil),        // 50: prony.admin.v1.GetRecurringRequest
+	(*GetRecurringResponse)(nil),       // 51: prony.admin.v1.GetRecurringResponse
+	(*PauseRecurringRequest)(nil),      // 52: prony.admin.v1.PauseRecurringRequest
+	(*PauseRecurringResponse)(nil),     // 53: prony.admin.v1.PauseRecurringResponse
+	(*ResumeRecurringRequest)(nil),     // 54: prony.admin.v1.ResumeRecurringRequest
+	(*ResumeRecurringResponse)(nil),    // 55: prony.admin.v1.ResumeRecurringResponse
+	(*RunRecurringRequest)(nil),        // 56: prony.admin.v1.RunRecurringRequest
+	(*RunRecurringResponse)(nil),       // 57: prony.admin.v1.RunRecurringResponse
+	(*DeleteRecurringRequest)(nil),     // 58: prony.admin.v1.DeleteRecurringRequest
+	(*DeleteRecurringResponse)(nil),    // 59: prony.admin.v1.DeleteRecurringResponse
+	(*Quotas)(nil),                     // 60: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 61: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 62: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 63: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 64: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 65: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 66: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 67: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 68: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 69: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 70: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 71: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 72: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 73: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 74: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 75: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 76: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 77: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 78: prony.admin.v1.GetStatusResponse
+	(*Build)(nil),                      // 79: prony.admin.v1.Build
+	(*DiskStatus)(nil),                 // 80: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 81: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 82: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 83: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 84: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 85: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 86: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 87: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 88: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 89: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 90: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 91: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 92: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 93: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 94: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 95: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 96: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 97: prony.admin.v1.TakeSnapshotResponse
+	nil,                                // 98: prony.admin.v1.RecurringTemplate.HeadersEntry
+	(*queuepb.Backoff)(nil),            // 99: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 100: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 101: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 102: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
-	0,  // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	94, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
-	7,  // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
-	9,  // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
-	8,  // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
-	8,  // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	7,  // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
-	8,  // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	95, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	24, // 9: prony.admin.v1.ListTasksRequest.header:type_name -> prony.admin.v1.HeaderFilter
-	96, // 10: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	97, // 11: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	1,  // 12: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	96, // 13: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
-	2,  // 14: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
-	29, // 15: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
-	2,  // 16: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
-	24, // 17: prony.admin.v1.DeadFilter.header:type_name -> prony.admin.v1.HeaderFilter
-	31, // 18: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	30, // 19: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
-	31, // 20: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	97, // 21: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	31, // 22: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	97, // 23: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	93, // 24: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
-	3,  // 25: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
-	4,  // 26: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
-	38, // 27: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
-	39, // 28: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
-	39, // 29: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
-	40, // 30: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	40, // 31: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	40, // 32: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	55, // 33: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
-	56, // 34: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
-	55, // 35: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
-	56, // 36: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
-	5,  // 37: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
-	5,  // 38: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
-	61, // 39: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
-	61, // 40: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
-	61, // 41: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	74, // 42: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
-	75, // 43: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
-	6,  // 44: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
-	78, // 45: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	79, // 46: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	6,  // 47: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
-	80, // 48: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	10, // 49: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	12, // 50: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	14, // 51: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	16, // 52: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	18, // 53: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	20, // 54: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	22, // 55: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
-	25, // 56: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	27, // 57: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	32, // 58: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	34, // 59: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	36, // 60: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	41, // 61: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
-	43, // 62: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
-	45, // 63: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
-	47, // 64: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
-	49, // 65: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
-	51, // 66: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
-	53, // 67: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
-	57, // 68: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	59, // 69: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	62, // 70: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	64, // 71: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	66, // 72: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	68, // 73: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	70, // 74: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	72, // 75: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	76, // 76: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	81, // 77: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	83, // 78: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	85, // 79: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	87, // 80: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	89, // 81: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	91, // 82: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	11, // 83: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	13, // 84: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	15, // 85: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	17, // 86: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	19, // 87: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	21, // 88: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	23, // 89: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
-	26, // 90: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	28, // 91: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	33, // 92: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	35, // 93: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	37, // 94: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	42, // 95: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
-	44, // 96: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
-	46, // 97: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
-	48, // 98: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
-	50, // 99: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
-	52, // 100: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
-	54, // 101: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
-	58, // 102: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	60, // 103: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	63, // 104: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	65, // 105: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	67, // 106: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	69, // 107: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	71, // 108: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	73, // 109: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	77, // 110: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	82, // 111: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	84, // 112: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	86, // 113: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	88, // 114: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	90, // 115: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	92, // 116: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	83, // [83:117] is the sub-list for method output_type
-	49, // [49:83] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	0,   // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
+	99,  // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	7,   // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
+	9,   // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
+	8,   // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
+	8,   // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	7,   // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
+	8,   // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	100, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	24,  // 9: prony.admin.v1.ListTasksRequest.header:type_name -> prony.admin.v1.HeaderFilter
+	101, // 10: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	102, // 11: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	1,   // 12: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
+	101, // 13: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	2,   // 14: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
+	29,  // 15: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
+	2,   // 16: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
+	24,  // 17: prony.admin.v1.DeadFilter.header:type_name -> prony.admin.v1.HeaderFilter
+	31,  // 18: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	30,  // 19: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
+	31,  // 20: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	102, // 21: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	31,  // 22: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	102, // 23: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	29,  // 24: prony.admin.v1.ListAttemptsResponse.attempts:type_name -> prony.admin.v1.Attempt
+	29,  // 25: prony.admin.v1.RecentFailure.attempt:type_name -> prony.admin.v1.Attempt
+	2,   // 26: prony.admin.v1.RecentFailure.death_reason:type_name -> prony.admin.v1.DeathReason
+	40,  // 27: prony.admin.v1.ListFailuresResponse.failures:type_name -> prony.admin.v1.RecentFailure
+	98,  // 28: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
+	3,   // 29: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
+	4,   // 30: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
+	43,  // 31: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
+	44,  // 32: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
+	44,  // 33: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
+	45,  // 34: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	45,  // 35: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	45,  // 36: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	60,  // 37: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
+	61,  // 38: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
+	60,  // 39: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
+	61,  // 40: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
+	5,   // 41: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
+	5,   // 42: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
+	66,  // 43: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
+	66,  // 44: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
+	66,  // 45: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
+	79,  // 46: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
+	80,  // 47: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	6,   // 48: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	83,  // 49: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	84,  // 50: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	6,   // 51: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	85,  // 52: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	10,  // 53: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	12,  // 54: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	14,  // 55: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	16,  // 56: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	18,  // 57: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	20,  // 58: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	22,  // 59: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	25,  // 60: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	27,  // 61: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	32,  // 62: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	34,  // 63: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	36,  // 64: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	38,  // 65: prony.admin.v1.AdminService.ListAttempts:input_type -> prony.admin.v1.ListAttemptsRequest
+	41,  // 66: prony.admin.v1.AdminService.ListFailures:input_type -> prony.admin.v1.ListFailuresRequest
+	46,  // 67: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
+	48,  // 68: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
+	50,  // 69: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
+	52,  // 70: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
+	54,  // 71: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
+	56,  // 72: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
+	58,  // 73: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
+	62,  // 74: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	64,  // 75: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	67,  // 76: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	69,  // 77: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	71,  // 78: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	73,  // 79: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	75,  // 80: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	77,  // 81: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	81,  // 82: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	86,  // 83: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	88,  // 84: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	90,  // 85: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	92,  // 86: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	94,  // 87: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	96,  // 88: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	11,  // 89: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	13,  // 90: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	15,  // 91: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	17,  // 92: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	19,  // 93: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	21,  // 94: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	23,  // 95: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	26,  // 96: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	28,  // 97: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	33,  // 98: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	35,  // 99: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	37,  // 100: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	39,  // 101: prony.admin.v1.AdminService.ListAttempts:output_type -> prony.admin.v1.ListAttemptsResponse
+	42,  // 102: prony.admin.v1.AdminService.ListFailures:output_type -> prony.admin.v1.ListFailuresResponse
+	47,  // 103: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
+	49,  // 104: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
+	51,  // 105: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
+	53,  // 106: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
+	55,  // 107: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
+	57,  // 108: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
+	59,  // 109: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
+	63,  // 110: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	65,  // 111: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	68,  // 112: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	70,  // 113: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	72,  // 114: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	74,  // 115: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	76,  // 116: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	78,  // 117: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	82,  // 118: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	87,  // 119: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	89,  // 120: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	91,  // 121: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	93,  // 122: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	95,  // 123: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	97,  // 124: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	89,  // [89:125] is the sub-list for method output_type
+	53,  // [53:89] is the sub-list for method input_type
+	53,  // [53:53] is the sub-list for extension type_name
+	53,  // [53:53] is the sub-list for extension extendee
+	0,   // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -6381,16 +6699,16 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
-	file_prony_admin_v1_admin_proto_msgTypes[71].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[82].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[84].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[76].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[87].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[89].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   87,
+			NumMessages:   92,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

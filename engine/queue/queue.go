@@ -48,9 +48,8 @@ func (q *Queue) ready() uint64 { return q.record.Counts.Fresh + q.record.Counts.
 // ID returns the queue's number in its shard.
 func (q *Queue) ID() uint32 { return q.record.ID }
 
-// Cursor returns a lower bound of the seqs of a lane's fresh tasks. It is exact while the first one
-// is in memory, and math.MaxUint64 if there is none. A list that starts there skips the tasks with
-// lower seqs, which are delayed, leased or dead.
+// Cursor returns a lower bound of the seqs of a lane's fresh tasks. The bound is exact while the
+// first one is in memory. It is math.MaxUint64 for a lane without fresh tasks.
 func (q *Queue) Cursor(priority uint8) uint64 {
 	l := q.lanes[priority]
 	switch {

@@ -132,6 +132,8 @@ type fakeAdmin struct {
 	dead      []*adminpb.DeadTask
 	results   []*queuepb.SettleResult
 	tenants   []*adminpb.Tenant
+	attempts  []*adminpb.Attempt
+	failures  []*adminpb.RecentFailure
 	recurring []*adminpb.Recurring // the first one answers GetRecurring
 	cluster   *adminpb.GetClusterResponse
 	next      string
@@ -194,6 +196,14 @@ func (a *fakeAdmin) ListTenants(ctx context.Context, in *adminpb.ListTenantsRequ
 
 func (a *fakeAdmin) GetCluster(ctx context.Context, in *adminpb.GetClusterRequest) (*adminpb.GetClusterResponse, error) {
 	return a.cluster, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) ListAttempts(ctx context.Context, in *adminpb.ListAttemptsRequest) (*adminpb.ListAttemptsResponse, error) {
+	return &adminpb.ListAttemptsResponse{Attempts: a.attempts}, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) ListFailures(ctx context.Context, in *adminpb.ListFailuresRequest) (*adminpb.ListFailuresResponse, error) {
+	return &adminpb.ListFailuresResponse{Failures: a.failures}, a.note(ctx, in)
 }
 
 func (a *fakeAdmin) ListRecurring(ctx context.Context, in *adminpb.ListRecurringRequest) (*adminpb.ListRecurringResponse, error) {

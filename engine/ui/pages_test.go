@@ -23,7 +23,7 @@ func TestPages(t *testing.T) {
 		sheet.Replace(s.form(), "FORM")
 		sheet.Replace(assetsRoot, "/ui/assets/HASH/")
 		for _, path := range []string{
-			"", "recurring?tenant=acme", "recurring/task?tenant=acme&queue=mail&name=daily", "task?tenant=acme&id=1-done",
+			"", "failures?tenant=acme", "recurring?tenant=acme", "recurring/task?tenant=acme&queue=mail&name=daily", "task?tenant=acme&id=1-done",
 			"queue?tenant=acme&queue=mail&state=leased", "queue?tenant=acme&queue=mail&state=delayed", "task", "task?tenant=acme&id=1-abc",
 			"dead?tenant=acme&queue=mail&reason=attempts&error=timeout&from=2026-01-31T15:04", "tenants", "cluster",
 		} {
@@ -84,6 +84,11 @@ func filled(t *testing.T) *site {
 		{Tenant: "acme", Queue: "reports"},
 	}
 	s.admin.tasks, s.admin.next = []*queuepb.Task{task}, "TOKEN"
+	s.admin.attempts = []*adminpb.Attempt{{Attempt: 1, EndedAtMs: at + 1_000, Outcome: adminpb.Outcome_OUTCOME_FAILED, Error: "timeout <after> 5 s"}}
+	s.admin.failures = []*adminpb.RecentFailure{
+		{Tenant: "acme", Queue: "mail", Id: "1-x", Attempt: &adminpb.Attempt{EndedAtMs: at + 3_000}, DeathReason: adminpb.DeathReason_DEATH_REASON_EXPIRED},
+		{Tenant: "acme", Queue: "mail", Id: "1-abc", Attempt: s.admin.attempts[0]},
+	}
 	s.admin.dead = []*adminpb.DeadTask{{
 		Task: task, DiedAtMs: at + 90_000, Reason: adminpb.DeathReason_DEATH_REASON_ATTEMPTS, Attempts: []*adminpb.Attempt{
 			{Attempt: 1, EndedAtMs: at + 1_000, Outcome: adminpb.Outcome_OUTCOME_LEASE_EXPIRED},

@@ -48,7 +48,7 @@ func (h *handler) recurring(r *request) (view, error) {
 	return view{"Recurring task " + v.GetName(), "recurring-task", v}, nil
 }
 
-// schedule writes when a recurring task is due.
+// schedule describes the due times of a recurring task.
 func schedule(s *adminpb.RecurringSpec) string {
 	switch {
 	case s.GetCron() == "":

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -31,6 +32,7 @@ type taskView struct {
 	ByTenant    bool
 	HeaderNames []string
 	Done        *queuepb.AwaitResultResponse // instead of Task, for a task whose result is kept
+	Attempts    []*adminpb.Attempt           // the failed ones
 	Content     payload                      // the payload or the result
 }
 
@@ -60,13 +62,26 @@ func (h *handler) task(r *request) (view, error) {
 		return view{}, err
 	default:
 		v.Task = out.GetTask()
+		if v.Attempts, err = h.attempts(r, v.Tenant, v.ID); err != nil {
+			return view{}, err
+		}
 		v.HeaderNames = slices.Sorted(maps.Keys(v.GetHeaders()))
 		v.Content = readable("Payload", v.GetPayload())
 	}
 	return view{"Task " + v.ID, "task", v}, nil
 }
 
-// result returns the kept result of a task, or nil if there is none that the user may read.
+// attempts returns the failed attempts of a task. A task that was completed in the meantime has
+// none, and neither has a user without the scope admin.
+func (h *handler) attempts(r *request, tenant, id string) ([]*adminpb.Attempt, error) {
+	out, err := h.Admin.ListAttempts(r.ctx(), &adminpb.ListAttemptsRequest{Tenant: tenant, Id: id})
+	if code := status.Code(err); code == codes.NotFound || code == codes.PermissionDenied {
+		return nil, nil
+	}
+	return out.GetAttempts(), err
+}
+
+// result returns the stored result of a task, or nil without one or without the permission.
 func (h *handler) result(r *request, tenant, id string) *queuepb.AwaitResultResponse {
 	out, err := h.Tasks.AwaitResult(r.ctx(), &queuepb.AwaitResultRequest{Tenant: tenant, Id: id})
 	if err != nil || out.GetState() != queuepb.TaskState_TASK_STATE_DONE {

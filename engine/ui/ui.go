@@ -75,6 +75,7 @@ func New(o Options) http.Handler {
 	h.page("queue", h.queue)
 	h.page("task", h.task)
 	h.page("dead", h.dead)
+	h.page("failures", h.recent)
 	h.page("recurring", h.recurringList)
 	h.page("recurring/task", h.recurring)
 	h.page("tenants", h.tenants)

@@ -158,6 +158,20 @@ func settled(ids []string) (results []*queuepb.SettleResult) {
 	return results
 }
 
+func (a *admin) ListAttempts(context.Context, *adminpb.ListAttemptsRequest) (*adminpb.ListAttemptsResponse, error) {
+	return &adminpb.ListAttemptsResponse{Attempts: []*adminpb.Attempt{
+		{Attempt: 1, EndedAtMs: someTime, Outcome: adminpb.Outcome_OUTCOME_LEASE_EXPIRED},
+		{Attempt: 2, EndedAtMs: someTime, Outcome: adminpb.Outcome_OUTCOME_FAILED, Error: "no such mailbox"},
+	}}, nil
+}
+
+func (a *admin) ListFailures(context.Context, *adminpb.ListFailuresRequest) (*adminpb.ListFailuresResponse, error) {
+	return &adminpb.ListFailuresResponse{Failures: []*adminpb.RecentFailure{
+		{Tenant: "acme", Queue: "mail", Id: "b", Attempt: &adminpb.Attempt{EndedAtMs: someTime}, DeathReason: adminpb.DeathReason_DEATH_REASON_EXPIRED},
+		{Tenant: "acme", Queue: "mail", Id: "a", Attempt: &adminpb.Attempt{Attempt: 2, EndedAtMs: someTime, Outcome: adminpb.Outcome_OUTCOME_FAILED, Error: "no such mailbox"}},
+	}}, nil
+}
+
 func (a *admin) CancelTasks(_ context.Context, r *adminpb.CancelTasksRequest) (*adminpb.CancelTasksResponse, error) {
 	return &adminpb.CancelTasksResponse{Results: settled(r.GetIds())}, nil
 }
@@ -307,6 +321,8 @@ var administration = []string{
 	"tasks list --queue mail --state delayed",
 	"tasks list --queue mail --state ready --kind welcome",
 	"tasks list --queue mail --state leased --header trace=a=b",
+	"tasks attempts a",
+	"tasks failures --queue mail --limit 5",
 	"tasks cancel a b --yes",
 	"dead list --queue mail --reason attempts --error-contains box --died-from 2030-01-01T00:00:00Z --died-before 2031-01-01T00:00:00Z",
 	"dead redrive a b",

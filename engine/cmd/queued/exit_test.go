@@ -75,6 +75,8 @@ var exits = map[string]outcomes{
 	"queued recurring delete":      {"s once", never, "s | s none", false},
 	"queued tasks":                 {"--help", never, "nonsense", true},
 	"queued tasks list":            {"--queue q --state ready", never, "--queue q --state raedy | --queue q --state ready --page-token nonsense", false},
+	"queued tasks attempts":        {"ID", never, " | 0000000000000000000000g1", false},
+	"queued tasks failures":        {"", never, "extra | --limit 2000", false},
 	"queued tasks cancel":          {"ID --yes", never, "ID | 0000000000000000000000g1 --yes", false},
 	"queued dead":                  {"--help", never, "nonsense", true},
 	"queued dead list":             {"--queue q", never, "--queue q --reason age | --queue q --page-token nonsense", false},

@@ -13,9 +13,9 @@ import (
 )
 
 func (a taskCommands) tasks() *cobra.Command {
-	return group("tasks", "List a queue's tasks by state, and cancel tasks", `  queued tasks list --queue mail --state delayed
+	return group("tasks", "List a queue's tasks by state, list failures, and cancel tasks", `  queued tasks list --queue mail --state delayed
   queued tasks cancel 0000000000000000000000g1`,
-		a.list(), a.cancel())
+		a.list(), a.attempts(), a.failures(), a.cancel())
 }
 
 func (a taskCommands) list() *cobra.Command {

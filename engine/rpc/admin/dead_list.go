@@ -10,6 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // ListDead implements adminpb.AdminServiceServer.
@@ -81,14 +82,20 @@ var outcomes = map[queue.Outcome]adminpb.Outcome{
 func deadTask(tenant string, id queue.ID, f *shard.Found) *adminpb.DeadTask {
 	m := &adminpb.DeadTask{
 		Task: call.TaskMessage(tenant, id, *f), DiedAtMs: f.DeadRecord.DiedAtMs, Reason: reasons[f.DeadRecord.Reason],
+		Attempts: attemptMessages(f.Attempts),
 	}
-	most := historyBytesMax / max(1, len(f.Attempts))
-	for _, t := range f.Attempts {
-		m.Attempts = append(m.Attempts, &adminpb.Attempt{
+	return m
+}
+
+// attemptMessages converts the history of one task.
+func attemptMessages(all []storage.NumberedAttempt) (out []*adminpb.Attempt) {
+	most := historyBytesMax / max(1, len(all))
+	for _, t := range all {
+		out = append(out, &adminpb.Attempt{
 			Attempt: t.Number, EndedAtMs: t.EndedAtMs, Outcome: outcomes[t.Outcome], Error: cut(t.Error, most),
 		})
 	}
-	return m
+	return out
 }
 
 func cut(text string, most int) string {
