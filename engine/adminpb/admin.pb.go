@@ -1484,6 +1484,61 @@ func (x *DeleteQueueResponse) GetRemoved() uint64 {
 	return 0
 }
 
+// HeaderFilter selects the tasks that have a header with a value.
+type HeaderFilter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in prony.queue.v1.NewTask.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// The whole value. An empty value selects the tasks whose header is empty.
+	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeaderFilter) Reset() {
+	*x = HeaderFilter{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeaderFilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeaderFilter) ProtoMessage() {}
+
+func (x *HeaderFilter) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeaderFilter.ProtoReflect.Descriptor instead.
+func (*HeaderFilter) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *HeaderFilter) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *HeaderFilter) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 type ListTasksRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
@@ -1496,15 +1551,17 @@ type ListTasksRequest struct {
 	// Only tasks whose header "kind" has this value; empty means all tasks. The server reads a bounded
 	// number of tasks for a page, so a page may contain few tasks, or none, and still have a next page.
 	Kind string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Only tasks with this header; the bound is that of kind.
+	Header *HeaderFilter `protobuf:"bytes,7,opt,name=header,proto3" json:"header,omitempty"`
 	// Cuts the payloads of the tasks to this number of bytes; 0 means that they are complete.
-	PayloadBytesMax uint32 `protobuf:"varint,7,opt,name=payload_bytes_max,json=payloadBytesMax,proto3" json:"payload_bytes_max,omitempty"`
+	PayloadBytesMax uint32 `protobuf:"varint,8,opt,name=payload_bytes_max,json=payloadBytesMax,proto3" json:"payload_bytes_max,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ListTasksRequest) Reset() {
 	*x = ListTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1573,7 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1586,7 @@ func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksRequest.ProtoReflect.Descriptor instead.
 func (*ListTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListTasksRequest) GetTenant() string {
@@ -1574,6 +1631,13 @@ func (x *ListTasksRequest) GetKind() string {
 	return ""
 }
 
+func (x *ListTasksRequest) GetHeader() *HeaderFilter {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
 func (x *ListTasksRequest) GetPayloadBytesMax() uint32 {
 	if x != nil {
 		return x.PayloadBytesMax
@@ -1593,7 +1657,7 @@ type ListTasksResponse struct {
 
 func (x *ListTasksResponse) Reset() {
 	*x = ListTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1605,7 +1669,7 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1618,7 +1682,7 @@ func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksResponse.ProtoReflect.Descriptor instead.
 func (*ListTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListTasksResponse) GetTasks() []*queuepb.Task {
@@ -1652,7 +1716,7 @@ type CancelTasksRequest struct {
 
 func (x *CancelTasksRequest) Reset() {
 	*x = CancelTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1728,7 @@ func (x *CancelTasksRequest) String() string {
 func (*CancelTasksRequest) ProtoMessage() {}
 
 func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1741,7 @@ func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksRequest.ProtoReflect.Descriptor instead.
 func (*CancelTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelTasksRequest) GetTenant() string {
@@ -1704,7 +1768,7 @@ type CancelTasksResponse struct {
 
 func (x *CancelTasksResponse) Reset() {
 	*x = CancelTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1716,7 +1780,7 @@ func (x *CancelTasksResponse) String() string {
 func (*CancelTasksResponse) ProtoMessage() {}
 
 func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1729,7 +1793,7 @@ func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksResponse.ProtoReflect.Descriptor instead.
 func (*CancelTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CancelTasksResponse) GetResults() []*queuepb.SettleResult {
@@ -1752,7 +1816,7 @@ type RescheduleTasksRequest struct {
 
 func (x *RescheduleTasksRequest) Reset() {
 	*x = RescheduleTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1764,7 +1828,7 @@ func (x *RescheduleTasksRequest) String() string {
 func (*RescheduleTasksRequest) ProtoMessage() {}
 
 func (x *RescheduleTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +1841,7 @@ func (x *RescheduleTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RescheduleTasksRequest.ProtoReflect.Descriptor instead.
 func (*RescheduleTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RescheduleTasksRequest) GetTenant() string {
@@ -1811,7 +1875,7 @@ type RescheduleTasksResponse struct {
 
 func (x *RescheduleTasksResponse) Reset() {
 	*x = RescheduleTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1823,7 +1887,7 @@ func (x *RescheduleTasksResponse) String() string {
 func (*RescheduleTasksResponse) ProtoMessage() {}
 
 func (x *RescheduleTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1836,7 +1900,7 @@ func (x *RescheduleTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RescheduleTasksResponse.ProtoReflect.Descriptor instead.
 func (*RescheduleTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RescheduleTasksResponse) GetResults() []*queuepb.SettleResult {
@@ -1858,7 +1922,7 @@ type PrioritizeTasksRequest struct {
 
 func (x *PrioritizeTasksRequest) Reset() {
 	*x = PrioritizeTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1870,7 +1934,7 @@ func (x *PrioritizeTasksRequest) String() string {
 func (*PrioritizeTasksRequest) ProtoMessage() {}
 
 func (x *PrioritizeTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1883,7 +1947,7 @@ func (x *PrioritizeTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrioritizeTasksRequest.ProtoReflect.Descriptor instead.
 func (*PrioritizeTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PrioritizeTasksRequest) GetTenant() string {
@@ -1917,7 +1981,7 @@ type PrioritizeTasksResponse struct {
 
 func (x *PrioritizeTasksResponse) Reset() {
 	*x = PrioritizeTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +1993,7 @@ func (x *PrioritizeTasksResponse) String() string {
 func (*PrioritizeTasksResponse) ProtoMessage() {}
 
 func (x *PrioritizeTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2006,7 @@ func (x *PrioritizeTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrioritizeTasksResponse.ProtoReflect.Descriptor instead.
 func (*PrioritizeTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PrioritizeTasksResponse) GetResults() []*queuepb.SettleResult {
@@ -1966,7 +2030,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1978,7 +2042,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1991,7 +2055,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Attempt) GetAttempt() uint32 {
@@ -2035,7 +2099,7 @@ type DeadTask struct {
 
 func (x *DeadTask) Reset() {
 	*x = DeadTask{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2111,7 @@ func (x *DeadTask) String() string {
 func (*DeadTask) ProtoMessage() {}
 
 func (x *DeadTask) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2124,7 @@ func (x *DeadTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadTask.ProtoReflect.Descriptor instead.
 func (*DeadTask) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DeadTask) GetTask() *queuepb.Task {
@@ -2101,14 +2165,16 @@ type DeadFilter struct {
 	DiedFromMs   int64 `protobuf:"varint,3,opt,name=died_from_ms,json=diedFromMs,proto3" json:"died_from_ms,omitempty"`
 	DiedBeforeMs int64 `protobuf:"varint,4,opt,name=died_before_ms,json=diedBeforeMs,proto3" json:"died_before_ms,omitempty"`
 	// Only tasks whose header "kind" has this value.
-	Kind          string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Only tasks with this header.
+	Header        *HeaderFilter `protobuf:"bytes,6,opt,name=header,proto3" json:"header,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DeadFilter) Reset() {
 	*x = DeadFilter{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2120,7 +2186,7 @@ func (x *DeadFilter) String() string {
 func (*DeadFilter) ProtoMessage() {}
 
 func (x *DeadFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2133,7 +2199,7 @@ func (x *DeadFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadFilter.ProtoReflect.Descriptor instead.
 func (*DeadFilter) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DeadFilter) GetReason() DeathReason {
@@ -2171,6 +2237,13 @@ func (x *DeadFilter) GetKind() string {
 	return ""
 }
 
+func (x *DeadFilter) GetHeader() *HeaderFilter {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
 type ListDeadRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
@@ -2185,7 +2258,7 @@ type ListDeadRequest struct {
 
 func (x *ListDeadRequest) Reset() {
 	*x = ListDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2197,7 +2270,7 @@ func (x *ListDeadRequest) String() string {
 func (*ListDeadRequest) ProtoMessage() {}
 
 func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2210,7 +2283,7 @@ func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListDeadRequest) GetTenant() string {
@@ -2258,7 +2331,7 @@ type ListDeadResponse struct {
 
 func (x *ListDeadResponse) Reset() {
 	*x = ListDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2270,7 +2343,7 @@ func (x *ListDeadResponse) String() string {
 func (*ListDeadResponse) ProtoMessage() {}
 
 func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2283,7 +2356,7 @@ func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListDeadResponse) GetTasks() []*DeadTask {
@@ -2313,7 +2386,7 @@ type RedriveDeadRequest struct {
 
 func (x *RedriveDeadRequest) Reset() {
 	*x = RedriveDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2325,7 +2398,7 @@ func (x *RedriveDeadRequest) String() string {
 func (*RedriveDeadRequest) ProtoMessage() {}
 
 func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2338,7 +2411,7 @@ func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadRequest.ProtoReflect.Descriptor instead.
 func (*RedriveDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RedriveDeadRequest) GetTenant() string {
@@ -2380,7 +2453,7 @@ type RedriveDeadResponse struct {
 
 func (x *RedriveDeadResponse) Reset() {
 	*x = RedriveDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2392,7 +2465,7 @@ func (x *RedriveDeadResponse) String() string {
 func (*RedriveDeadResponse) ProtoMessage() {}
 
 func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2405,7 +2478,7 @@ func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadResponse.ProtoReflect.Descriptor instead.
 func (*RedriveDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RedriveDeadResponse) GetRedriven() uint64 {
@@ -2438,7 +2511,7 @@ type EditDeadRequest struct {
 
 func (x *EditDeadRequest) Reset() {
 	*x = EditDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2450,7 +2523,7 @@ func (x *EditDeadRequest) String() string {
 func (*EditDeadRequest) ProtoMessage() {}
 
 func (x *EditDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2463,7 +2536,7 @@ func (x *EditDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditDeadRequest.ProtoReflect.Descriptor instead.
 func (*EditDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EditDeadRequest) GetTenant() string {
@@ -2509,7 +2582,7 @@ type EditDeadResponse struct {
 
 func (x *EditDeadResponse) Reset() {
 	*x = EditDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2521,7 +2594,7 @@ func (x *EditDeadResponse) String() string {
 func (*EditDeadResponse) ProtoMessage() {}
 
 func (x *EditDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2534,7 +2607,7 @@ func (x *EditDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditDeadResponse.ProtoReflect.Descriptor instead.
 func (*EditDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 type PurgeDeadRequest struct {
@@ -2550,7 +2623,7 @@ type PurgeDeadRequest struct {
 
 func (x *PurgeDeadRequest) Reset() {
 	*x = PurgeDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2562,7 +2635,7 @@ func (x *PurgeDeadRequest) String() string {
 func (*PurgeDeadRequest) ProtoMessage() {}
 
 func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2575,7 +2648,7 @@ func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadRequest.ProtoReflect.Descriptor instead.
 func (*PurgeDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PurgeDeadRequest) GetTenant() string {
@@ -2616,7 +2689,7 @@ type PurgeDeadResponse struct {
 
 func (x *PurgeDeadResponse) Reset() {
 	*x = PurgeDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2628,7 +2701,7 @@ func (x *PurgeDeadResponse) String() string {
 func (*PurgeDeadResponse) ProtoMessage() {}
 
 func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2641,7 +2714,7 @@ func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadResponse.ProtoReflect.Descriptor instead.
 func (*PurgeDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PurgeDeadResponse) GetRemoved() uint64 {
@@ -2654,6 +2727,292 @@ func (x *PurgeDeadResponse) GetRemoved() uint64 {
 func (x *PurgeDeadResponse) GetResults() []*queuepb.SettleResult {
 	if x != nil {
 		return x.Results
+	}
+	return nil
+}
+
+type ListAttemptsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// The task.
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAttemptsRequest) Reset() {
+	*x = ListAttemptsRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAttemptsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAttemptsRequest) ProtoMessage() {}
+
+func (x *ListAttemptsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAttemptsRequest.ProtoReflect.Descriptor instead.
+func (*ListAttemptsRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ListAttemptsRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *ListAttemptsRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type ListAttemptsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Oldest first.
+	Attempts      []*Attempt `protobuf:"bytes,1,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAttemptsResponse) Reset() {
+	*x = ListAttemptsResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAttemptsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAttemptsResponse) ProtoMessage() {}
+
+func (x *ListAttemptsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAttemptsResponse.ProtoReflect.Descriptor instead.
+func (*ListAttemptsResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ListAttemptsResponse) GetAttempts() []*Attempt {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
+// RecentFailure is an attempt that failed, a lease that expired, or a task that died.
+type RecentFailure struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue  string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// The task.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// The outcome is unspecified if the task died because its time to live ended. The error has at
+	// most 512 bytes.
+	Attempt *Attempt `protobuf:"bytes,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// Why the task died; unspecified if it returned to the queue.
+	DeathReason   DeathReason `protobuf:"varint,5,opt,name=death_reason,json=deathReason,proto3,enum=prony.admin.v1.DeathReason" json:"death_reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecentFailure) Reset() {
+	*x = RecentFailure{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecentFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecentFailure) ProtoMessage() {}
+
+func (x *RecentFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecentFailure.ProtoReflect.Descriptor instead.
+func (*RecentFailure) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *RecentFailure) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *RecentFailure) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *RecentFailure) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RecentFailure) GetAttempt() *Attempt {
+	if x != nil {
+		return x.Attempt
+	}
+	return nil
+}
+
+func (x *RecentFailure) GetDeathReason() DeathReason {
+	if x != nil {
+		return x.DeathReason
+	}
+	return DeathReason_DEATH_REASON_UNSPECIFIED
+}
+
+type ListFailuresRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the token's tenant, or all tenants with a token for all tenants.
+	Tenant string `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// Empty means all queues.
+	Queue string `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// 1 to 1,000; 0 means 100.
+	PageSize      uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFailuresRequest) Reset() {
+	*x = ListFailuresRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFailuresRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFailuresRequest) ProtoMessage() {}
+
+func (x *ListFailuresRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFailuresRequest.ProtoReflect.Descriptor instead.
+func (*ListFailuresRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListFailuresRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *ListFailuresRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *ListFailuresRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+type ListFailuresResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failures      []*RecentFailure       `protobuf:"bytes,1,rep,name=failures,proto3" json:"failures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFailuresResponse) Reset() {
+	*x = ListFailuresResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFailuresResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFailuresResponse) ProtoMessage() {}
+
+func (x *ListFailuresResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFailuresResponse.ProtoReflect.Descriptor instead.
+func (*ListFailuresResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ListFailuresResponse) GetFailures() []*RecentFailure {
+	if x != nil {
+		return x.Failures
 	}
 	return nil
 }
@@ -2678,7 +3037,7 @@ type RecurringTemplate struct {
 
 func (x *RecurringTemplate) Reset() {
 	*x = RecurringTemplate{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2690,7 +3049,7 @@ func (x *RecurringTemplate) String() string {
 func (*RecurringTemplate) ProtoMessage() {}
 
 func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2703,7 +3062,7 @@ func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringTemplate.ProtoReflect.Descriptor instead.
 func (*RecurringTemplate) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RecurringTemplate) GetPayload() []byte {
@@ -2783,7 +3142,7 @@ type RecurringSpec struct {
 
 func (x *RecurringSpec) Reset() {
 	*x = RecurringSpec{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2795,7 +3154,7 @@ func (x *RecurringSpec) String() string {
 func (*RecurringSpec) ProtoMessage() {}
 
 func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2808,7 +3167,7 @@ func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringSpec.ProtoReflect.Descriptor instead.
 func (*RecurringSpec) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RecurringSpec) GetCron() string {
@@ -2898,7 +3257,7 @@ type Recurring struct {
 
 func (x *Recurring) Reset() {
 	*x = Recurring{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2910,7 +3269,7 @@ func (x *Recurring) String() string {
 func (*Recurring) ProtoMessage() {}
 
 func (x *Recurring) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2923,7 +3282,7 @@ func (x *Recurring) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recurring.ProtoReflect.Descriptor instead.
 func (*Recurring) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Recurring) GetTenant() string {
@@ -3030,7 +3389,7 @@ type SetRecurringRequest struct {
 
 func (x *SetRecurringRequest) Reset() {
 	*x = SetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3042,7 +3401,7 @@ func (x *SetRecurringRequest) String() string {
 func (*SetRecurringRequest) ProtoMessage() {}
 
 func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3055,7 +3414,7 @@ func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*SetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SetRecurringRequest) GetTenant() string {
@@ -3095,7 +3454,7 @@ type SetRecurringResponse struct {
 
 func (x *SetRecurringResponse) Reset() {
 	*x = SetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3107,7 +3466,7 @@ func (x *SetRecurringResponse) String() string {
 func (*SetRecurringResponse) ProtoMessage() {}
 
 func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3120,7 +3479,7 @@ func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*SetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SetRecurringResponse) GetRecurring() *Recurring {
@@ -3144,7 +3503,7 @@ type ListRecurringRequest struct {
 
 func (x *ListRecurringRequest) Reset() {
 	*x = ListRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3156,7 +3515,7 @@ func (x *ListRecurringRequest) String() string {
 func (*ListRecurringRequest) ProtoMessage() {}
 
 func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3169,7 +3528,7 @@ func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ListRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListRecurringRequest) GetTenant() string {
@@ -3211,7 +3570,7 @@ type ListRecurringResponse struct {
 
 func (x *ListRecurringResponse) Reset() {
 	*x = ListRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3223,7 +3582,7 @@ func (x *ListRecurringResponse) String() string {
 func (*ListRecurringResponse) ProtoMessage() {}
 
 func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3236,7 +3595,7 @@ func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ListRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ListRecurringResponse) GetRecurring() []*Recurring {
@@ -3264,7 +3623,7 @@ type GetRecurringRequest struct {
 
 func (x *GetRecurringRequest) Reset() {
 	*x = GetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3276,7 +3635,7 @@ func (x *GetRecurringRequest) String() string {
 func (*GetRecurringRequest) ProtoMessage() {}
 
 func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3289,7 +3648,7 @@ func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*GetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *GetRecurringRequest) GetTenant() string {
@@ -3322,7 +3681,7 @@ type GetRecurringResponse struct {
 
 func (x *GetRecurringResponse) Reset() {
 	*x = GetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3334,7 +3693,7 @@ func (x *GetRecurringResponse) String() string {
 func (*GetRecurringResponse) ProtoMessage() {}
 
 func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3347,7 +3706,7 @@ func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*GetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GetRecurringResponse) GetRecurring() *Recurring {
@@ -3368,7 +3727,7 @@ type PauseRecurringRequest struct {
 
 func (x *PauseRecurringRequest) Reset() {
 	*x = PauseRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3380,7 +3739,7 @@ func (x *PauseRecurringRequest) String() string {
 func (*PauseRecurringRequest) ProtoMessage() {}
 
 func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3393,7 +3752,7 @@ func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringRequest.ProtoReflect.Descriptor instead.
 func (*PauseRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *PauseRecurringRequest) GetTenant() string {
@@ -3425,7 +3784,7 @@ type PauseRecurringResponse struct {
 
 func (x *PauseRecurringResponse) Reset() {
 	*x = PauseRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3437,7 +3796,7 @@ func (x *PauseRecurringResponse) String() string {
 func (*PauseRecurringResponse) ProtoMessage() {}
 
 func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3450,7 +3809,7 @@ func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringResponse.ProtoReflect.Descriptor instead.
 func (*PauseRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 type ResumeRecurringRequest struct {
@@ -3464,7 +3823,7 @@ type ResumeRecurringRequest struct {
 
 func (x *ResumeRecurringRequest) Reset() {
 	*x = ResumeRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3476,7 +3835,7 @@ func (x *ResumeRecurringRequest) String() string {
 func (*ResumeRecurringRequest) ProtoMessage() {}
 
 func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3489,7 +3848,7 @@ func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ResumeRecurringRequest) GetTenant() string {
@@ -3521,7 +3880,7 @@ type ResumeRecurringResponse struct {
 
 func (x *ResumeRecurringResponse) Reset() {
 	*x = ResumeRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3533,7 +3892,7 @@ func (x *ResumeRecurringResponse) String() string {
 func (*ResumeRecurringResponse) ProtoMessage() {}
 
 func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3546,7 +3905,7 @@ func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 type RunRecurringRequest struct {
@@ -3560,7 +3919,7 @@ type RunRecurringRequest struct {
 
 func (x *RunRecurringRequest) Reset() {
 	*x = RunRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3572,7 +3931,7 @@ func (x *RunRecurringRequest) String() string {
 func (*RunRecurringRequest) ProtoMessage() {}
 
 func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3585,7 +3944,7 @@ func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringRequest.ProtoReflect.Descriptor instead.
 func (*RunRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RunRecurringRequest) GetTenant() string {
@@ -3619,7 +3978,7 @@ type RunRecurringResponse struct {
 
 func (x *RunRecurringResponse) Reset() {
 	*x = RunRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3631,7 +3990,7 @@ func (x *RunRecurringResponse) String() string {
 func (*RunRecurringResponse) ProtoMessage() {}
 
 func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3644,7 +4003,7 @@ func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringResponse.ProtoReflect.Descriptor instead.
 func (*RunRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RunRecurringResponse) GetId() string {
@@ -3665,7 +4024,7 @@ type DeleteRecurringRequest struct {
 
 func (x *DeleteRecurringRequest) Reset() {
 	*x = DeleteRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3677,7 +4036,7 @@ func (x *DeleteRecurringRequest) String() string {
 func (*DeleteRecurringRequest) ProtoMessage() {}
 
 func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3690,7 +4049,7 @@ func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *DeleteRecurringRequest) GetTenant() string {
@@ -3722,7 +4081,7 @@ type DeleteRecurringResponse struct {
 
 func (x *DeleteRecurringResponse) Reset() {
 	*x = DeleteRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3734,7 +4093,7 @@ func (x *DeleteRecurringResponse) String() string {
 func (*DeleteRecurringResponse) ProtoMessage() {}
 
 func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3747,7 +4106,7 @@ func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 // Quotas bound a tenant's usage. 0 means no bound beyond the server's own limits.
@@ -3770,7 +4129,7 @@ type Quotas struct {
 
 func (x *Quotas) Reset() {
 	*x = Quotas{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3782,7 +4141,7 @@ func (x *Quotas) String() string {
 func (*Quotas) ProtoMessage() {}
 
 func (x *Quotas) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3795,7 +4154,7 @@ func (x *Quotas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quotas.ProtoReflect.Descriptor instead.
 func (*Quotas) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Quotas) GetTasksMax() uint64 {
@@ -3847,7 +4206,7 @@ type Tenant struct {
 
 func (x *Tenant) Reset() {
 	*x = Tenant{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3859,7 +4218,7 @@ func (x *Tenant) String() string {
 func (*Tenant) ProtoMessage() {}
 
 func (x *Tenant) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3872,7 +4231,7 @@ func (x *Tenant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tenant.ProtoReflect.Descriptor instead.
 func (*Tenant) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Tenant) GetTenant() string {
@@ -3925,7 +4284,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3937,7 +4296,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3950,7 +4309,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 type ListTenantsResponse struct {
@@ -3962,7 +4321,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3974,7 +4333,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3987,7 +4346,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -4008,7 +4367,7 @@ type ConfigureTenantRequest struct {
 
 func (x *ConfigureTenantRequest) Reset() {
 	*x = ConfigureTenantRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4020,7 +4379,7 @@ func (x *ConfigureTenantRequest) String() string {
 func (*ConfigureTenantRequest) ProtoMessage() {}
 
 func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4033,7 +4392,7 @@ func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ConfigureTenantRequest) GetTenant() string {
@@ -4059,7 +4418,7 @@ type ConfigureTenantResponse struct {
 
 func (x *ConfigureTenantResponse) Reset() {
 	*x = ConfigureTenantResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4071,7 +4430,7 @@ func (x *ConfigureTenantResponse) String() string {
 func (*ConfigureTenantResponse) ProtoMessage() {}
 
 func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4084,7 +4443,7 @@ func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ConfigureTenantResponse) GetTenant() *Tenant {
@@ -4112,7 +4471,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4124,7 +4483,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4137,7 +4496,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Token) GetId() string {
@@ -4198,7 +4557,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4210,7 +4569,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4223,7 +4582,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *CreateTokenRequest) GetTenant() string {
@@ -4265,7 +4624,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4277,7 +4636,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4290,7 +4649,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -4317,7 +4676,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4329,7 +4688,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4342,7 +4701,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListTokensRequest) GetTenant() string {
@@ -4361,7 +4720,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4373,7 +4732,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4386,7 +4745,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -4407,7 +4766,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4419,7 +4778,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4432,7 +4791,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *RotateTokenRequest) GetId() string {
@@ -4459,7 +4818,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4471,7 +4830,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4484,7 +4843,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *RotateTokenResponse) GetToken() *Token {
@@ -4510,7 +4869,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4522,7 +4881,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4535,7 +4894,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -4553,7 +4912,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4565,7 +4924,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4578,7 +4937,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
 }
 
 type BackupRequest struct {
@@ -4592,7 +4951,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4604,7 +4963,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4617,7 +4976,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *BackupRequest) GetName() string {
@@ -4638,7 +4997,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4650,7 +5009,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4663,7 +5022,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *BackupResponse) GetPath() string {
@@ -4688,7 +5047,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4700,7 +5059,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4713,7 +5072,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
 }
 
 type GetStatusResponse struct {
@@ -4743,7 +5102,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4755,7 +5114,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4768,7 +5127,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -4871,7 +5230,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4883,7 +5242,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4896,7 +5255,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Build) GetCommit() string {
@@ -4941,7 +5300,7 @@ type DiskStatus struct {
 
 func (x *DiskStatus) Reset() {
 	*x = DiskStatus{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4953,7 +5312,7 @@ func (x *DiskStatus) String() string {
 func (*DiskStatus) ProtoMessage() {}
 
 func (x *DiskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4966,7 +5325,7 @@ func (x *DiskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
 func (*DiskStatus) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *DiskStatus) GetState() DiskState {
@@ -5026,7 +5385,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5038,7 +5397,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5051,7 +5410,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
 }
 
 type GetClusterResponse struct {
@@ -5071,7 +5430,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5083,7 +5442,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5096,7 +5455,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -5160,7 +5519,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5172,7 +5531,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5185,7 +5544,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -5304,7 +5663,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5316,7 +5675,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5329,7 +5688,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -5387,7 +5746,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5399,7 +5758,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5412,7 +5771,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -5457,7 +5816,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5469,7 +5828,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5482,7 +5841,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -5514,7 +5873,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5526,7 +5885,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5539,7 +5898,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{86}
 }
 
 type RemoveMemberRequest struct {
@@ -5551,7 +5910,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5563,7 +5922,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5576,7 +5935,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -5594,7 +5953,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5606,7 +5965,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5619,7 +5978,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{88}
 }
 
 type PromoteMemberRequest struct {
@@ -5631,7 +5990,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5643,7 +6002,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5656,7 +6015,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -5674,7 +6033,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5686,7 +6045,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5699,7 +6058,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{90}
 }
 
 type DemoteMemberRequest struct {
@@ -5711,7 +6070,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5723,7 +6082,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5736,7 +6095,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -5754,7 +6113,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5766,7 +6125,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5779,7 +6138,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{86}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{92}
 }
 
 type TransferLeadershipRequest struct {
@@ -5794,7 +6153,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5806,7 +6165,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5819,7 +6178,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{87}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -5844,7 +6203,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5856,7 +6215,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5869,7 +6228,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{88}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{94}
 }
 
 type TakeSnapshotRequest struct {
@@ -5882,7 +6241,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5894,7 +6253,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5907,7 +6266,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{89}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -5925,7 +6284,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5937,7 +6296,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5950,7 +6309,7 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{90}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{96}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
@@ -6030,7 +6389,10 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x14\n" +
 	"\x05force\x18\x03 \x01(\bR\x05force\"/\n" +
 	"\x13DeleteQueueResponse\x12\x18\n" +
-	"\aremoved\x18\x01 \x01(\x04R\aremoved\"\xed\x01\n" +
+	"\aremoved\x18\x01 \x01(\x04R\aremoved\"6\n" +
+	"\fHeaderFilter\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xa3\x02\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12/\n" +
@@ -6038,8 +6400,9 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\tpage_size\x18\x04 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x12\n" +
-	"\x04kind\x18\x06 \x01(\tR\x04kind\x12*\n" +
-	"\x11payload_bytes_max\x18\a \x01(\rR\x0fpayloadBytesMax\"\x8c\x01\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\x124\n" +
+	"\x06header\x18\a \x01(\v2\x1c.prony.admin.v1.HeaderFilterR\x06header\x12*\n" +
+	"\x11payload_bytes_max\x18\b \x01(\rR\x0fpayloadBytesMax\"\x8c\x01\n" +
 	"\x11ListTasksResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12#\n" +
@@ -6071,7 +6434,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"died_at_ms\x18\x02 \x01(\x03R\bdiedAtMs\x123\n" +
 	"\x06reason\x18\x03 \x01(\x0e2\x1b.prony.admin.v1.DeathReasonR\x06reason\x123\n" +
-	"\battempts\x18\x04 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xc4\x01\n" +
+	"\battempts\x18\x04 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xfa\x01\n" +
 	"\n" +
 	"DeadFilter\x123\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1b.prony.admin.v1.DeathReasonR\x06reason\x12%\n" +
@@ -6079,7 +6442,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\fdied_from_ms\x18\x03 \x01(\x03R\n" +
 	"diedFromMs\x12$\n" +
 	"\x0edied_before_ms\x18\x04 \x01(\x03R\fdiedBeforeMs\x12\x12\n" +
-	"\x04kind\x18\x05 \x01(\tR\x04kind\"\xaf\x01\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\x124\n" +
+	"\x06header\x18\x06 \x01(\v2\x1c.prony.admin.v1.HeaderFilterR\x06header\"\xaf\x01\n" +
 	"\x0fListDeadRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x122\n" +
@@ -6117,7 +6481,24 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x06filter\x18\x04 \x01(\v2\x1a.prony.admin.v1.DeadFilterR\x06filter\"e\n" +
 	"\x11PurgeDeadResponse\x12\x18\n" +
 	"\aremoved\x18\x01 \x01(\x04R\aremoved\x126\n" +
-	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"\xd4\x02\n" +
+	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\"=\n" +
+	"\x13ListAttemptsRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"K\n" +
+	"\x14ListAttemptsResponse\x123\n" +
+	"\battempts\x18\x01 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xc0\x01\n" +
+	"\rRecentFailure\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x121\n" +
+	"\aattempt\x18\x04 \x01(\v2\x17.prony.admin.v1.AttemptR\aattempt\x12>\n" +
+	"\fdeath_reason\x18\x05 \x01(\x0e2\x1b.prony.admin.v1.DeathReasonR\vdeathReason\"`\n" +
+	"\x13ListFailuresRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\"Q\n" +
+	"\x14ListFailuresResponse\x129\n" +
+	"\bfailures\x18\x01 \x03(\v2\x1d.prony.admin.v1.RecentFailureR\bfailures\"\xd4\x02\n" +
 	"\x11RecurringTemplate\x12\x18\n" +
 	"\apayload\x18\x01 \x01(\fR\apayload\x12H\n" +
 	"\aheaders\x18\x02 \x03(\v2..prony.admin.v1.RecurringTemplate.HeadersEntryR\aheaders\x12\x1a\n" +
@@ -6384,7 +6765,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\rDISK_STATE_OK\x10\x01\x12\x12\n" +
 	"\x0eDISK_STATE_LOW\x10\x02\x12\x17\n" +
 	"\x13DISK_STATE_CRITICAL\x10\x03\x12\x18\n" +
-	"\x14DISK_STATE_EXHAUSTED\x10\x042\x87\"\n" +
+	"\x14DISK_STATE_EXHAUSTED\x10\x042\xe9#\n" +
 	"\fAdminService\x12g\n" +
 	"\n" +
 	"ListQueues\x12!.prony.admin.v1.ListQueuesRequest\x1a\".prony.admin.v1.ListQueuesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
@@ -6405,7 +6786,9 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x12\b/v1/dead\x12s\n" +
 	"\vRedriveDead\x12\".prony.admin.v1.RedriveDeadRequest\x1a#.prony.admin.v1.RedriveDeadResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/dead:redrive\x12g\n" +
 	"\bEditDead\x12\x1f.prony.admin.v1.EditDeadRequest\x1a .prony.admin.v1.EditDeadResponse\"\x18\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/dead:edit\x12k\n" +
-	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/dead:purge\x12w\n" +
+	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/dead:purge\x12o\n" +
+	"\fListAttempts\x12#.prony.admin.v1.ListAttemptsRequest\x1a$.prony.admin.v1.ListAttemptsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/attempts\x12o\n" +
+	"\fListFailures\x12#.prony.admin.v1.ListFailuresRequest\x1a$.prony.admin.v1.ListFailuresResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/failures\x12w\n" +
 	"\fSetRecurring\x12#.prony.admin.v1.SetRecurringRequest\x1a$.prony.admin.v1.SetRecurringResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/recurring:set\x12s\n" +
 	"\rListRecurring\x12$.prony.admin.v1.ListRecurringRequest\x1a%.prony.admin.v1.ListRecurringResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/recurring\x12t\n" +
 	"\fGetRecurring\x12#.prony.admin.v1.GetRecurringRequest\x1a$.prony.admin.v1.GetRecurringResponse\"\x19\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/recurring:get\x12\x7f\n" +
@@ -6447,7 +6830,7 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 99)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
@@ -6473,217 +6856,233 @@ var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(*PurgeQueueResponse)(nil),         // 21: prony.admin.v1.PurgeQueueResponse
 	(*DeleteQueueRequest)(nil),         // 22: prony.admin.v1.DeleteQueueRequest
 	(*DeleteQueueResponse)(nil),        // 23: prony.admin.v1.DeleteQueueResponse
-	(*ListTasksRequest)(nil),           // 24: prony.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),          // 25: prony.admin.v1.ListTasksResponse
-	(*CancelTasksRequest)(nil),         // 26: prony.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),        // 27: prony.admin.v1.CancelTasksResponse
-	(*RescheduleTasksRequest)(nil),     // 28: prony.admin.v1.RescheduleTasksRequest
-	(*RescheduleTasksResponse)(nil),    // 29: prony.admin.v1.RescheduleTasksResponse
-	(*PrioritizeTasksRequest)(nil),     // 30: prony.admin.v1.PrioritizeTasksRequest
-	(*PrioritizeTasksResponse)(nil),    // 31: prony.admin.v1.PrioritizeTasksResponse
-	(*Attempt)(nil),                    // 32: prony.admin.v1.Attempt
-	(*DeadTask)(nil),                   // 33: prony.admin.v1.DeadTask
-	(*DeadFilter)(nil),                 // 34: prony.admin.v1.DeadFilter
-	(*ListDeadRequest)(nil),            // 35: prony.admin.v1.ListDeadRequest
-	(*ListDeadResponse)(nil),           // 36: prony.admin.v1.ListDeadResponse
-	(*RedriveDeadRequest)(nil),         // 37: prony.admin.v1.RedriveDeadRequest
-	(*RedriveDeadResponse)(nil),        // 38: prony.admin.v1.RedriveDeadResponse
-	(*EditDeadRequest)(nil),            // 39: prony.admin.v1.EditDeadRequest
-	(*EditDeadResponse)(nil),           // 40: prony.admin.v1.EditDeadResponse
-	(*PurgeDeadRequest)(nil),           // 41: prony.admin.v1.PurgeDeadRequest
-	(*PurgeDeadResponse)(nil),          // 42: prony.admin.v1.PurgeDeadResponse
-	(*RecurringTemplate)(nil),          // 43: prony.admin.v1.RecurringTemplate
-	(*RecurringSpec)(nil),              // 44: prony.admin.v1.RecurringSpec
-	(*Recurring)(nil),                  // 45: prony.admin.v1.Recurring
-	(*SetRecurringRequest)(nil),        // 46: prony.admin.v1.SetRecurringRequest
-	(*SetRecurringResponse)(nil),       // 47: prony.admin.v1.SetRecurringResponse
-	(*ListRecurringRequest)(nil),       // 48: prony.admin.v1.ListRecurringRequest
-	(*ListRecurringResponse)(nil),      // 49: prony.admin.v1.ListRecurringResponse
-	(*GetRecurringRequest)(nil),        // 50: prony.admin.v1.GetRecurringRequest
-	(*GetRecurringResponse)(nil),       // 51: prony.admin.v1.GetRecurringResponse
-	(*PauseRecurringRequest)(nil),      // 52: prony.admin.v1.PauseRecurringRequest
-	(*PauseRecurringResponse)(nil),     // 53: prony.admin.v1.PauseRecurringResponse
-	(*ResumeRecurringRequest)(nil),     // 54: prony.admin.v1.ResumeRecurringRequest
-	(*ResumeRecurringResponse)(nil),    // 55: prony.admin.v1.ResumeRecurringResponse
-	(*RunRecurringRequest)(nil),        // 56: prony.admin.v1.RunRecurringRequest
-	(*RunRecurringResponse)(nil),       // 57: prony.admin.v1.RunRecurringResponse
-	(*DeleteRecurringRequest)(nil),     // 58: prony.admin.v1.DeleteRecurringRequest
-	(*DeleteRecurringResponse)(nil),    // 59: prony.admin.v1.DeleteRecurringResponse
-	(*Quotas)(nil),                     // 60: prony.admin.v1.Quotas
-	(*Tenant)(nil),                     // 61: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),         // 62: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),        // 63: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),     // 64: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil),    // 65: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                      // 66: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),         // 67: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),        // 68: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),          // 69: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),         // 70: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),         // 71: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),        // 72: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),         // 73: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),        // 74: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),              // 75: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),             // 76: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),           // 77: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),          // 78: prony.admin.v1.GetStatusResponse
-	(*Build)(nil),                      // 79: prony.admin.v1.Build
-	(*DiskStatus)(nil),                 // 80: prony.admin.v1.DiskStatus
-	(*GetClusterRequest)(nil),          // 81: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 82: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 83: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 84: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 85: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 86: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 87: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 88: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 89: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 90: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 91: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 92: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 93: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 94: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 95: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 96: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 97: prony.admin.v1.TakeSnapshotResponse
-	nil,                                // 98: prony.admin.v1.EditDeadRequest.HeadersEntry
-	nil,                                // 99: prony.admin.v1.RecurringTemplate.HeadersEntry
-	(*queuepb.Backoff)(nil),            // 100: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 101: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 102: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 103: prony.queue.v1.SettleResult
+	(*HeaderFilter)(nil),               // 24: prony.admin.v1.HeaderFilter
+	(*ListTasksRequest)(nil),           // 25: prony.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),          // 26: prony.admin.v1.ListTasksResponse
+	(*CancelTasksRequest)(nil),         // 27: prony.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),        // 28: prony.admin.v1.CancelTasksResponse
+	(*RescheduleTasksRequest)(nil),     // 29: prony.admin.v1.RescheduleTasksRequest
+	(*RescheduleTasksResponse)(nil),    // 30: prony.admin.v1.RescheduleTasksResponse
+	(*PrioritizeTasksRequest)(nil),     // 31: prony.admin.v1.PrioritizeTasksRequest
+	(*PrioritizeTasksResponse)(nil),    // 32: prony.admin.v1.PrioritizeTasksResponse
+	(*Attempt)(nil),                    // 33: prony.admin.v1.Attempt
+	(*DeadTask)(nil),                   // 34: prony.admin.v1.DeadTask
+	(*DeadFilter)(nil),                 // 35: prony.admin.v1.DeadFilter
+	(*ListDeadRequest)(nil),            // 36: prony.admin.v1.ListDeadRequest
+	(*ListDeadResponse)(nil),           // 37: prony.admin.v1.ListDeadResponse
+	(*RedriveDeadRequest)(nil),         // 38: prony.admin.v1.RedriveDeadRequest
+	(*RedriveDeadResponse)(nil),        // 39: prony.admin.v1.RedriveDeadResponse
+	(*EditDeadRequest)(nil),            // 40: prony.admin.v1.EditDeadRequest
+	(*EditDeadResponse)(nil),           // 41: prony.admin.v1.EditDeadResponse
+	(*PurgeDeadRequest)(nil),           // 42: prony.admin.v1.PurgeDeadRequest
+	(*PurgeDeadResponse)(nil),          // 43: prony.admin.v1.PurgeDeadResponse
+	(*ListAttemptsRequest)(nil),        // 44: prony.admin.v1.ListAttemptsRequest
+	(*ListAttemptsResponse)(nil),       // 45: prony.admin.v1.ListAttemptsResponse
+	(*RecentFailure)(nil),              // 46: prony.admin.v1.RecentFailure
+	(*ListFailuresRequest)(nil),        // 47: prony.admin.v1.ListFailuresRequest
+	(*ListFailuresResponse)(nil),       // 48: prony.admin.v1.ListFailuresResponse
+	(*RecurringTemplate)(nil),          // 49: prony.admin.v1.RecurringTemplate
+	(*RecurringSpec)(nil),              // 50: prony.admin.v1.RecurringSpec
+	(*Recurring)(nil),                  // 51: prony.admin.v1.Recurring
+	(*SetRecurringRequest)(nil),        // 52: prony.admin.v1.SetRecurringRequest
+	(*SetRecurringResponse)(nil),       // 53: prony.admin.v1.SetRecurringResponse
+	(*ListRecurringRequest)(nil),       // 54: prony.admin.v1.ListRecurringRequest
+	(*ListRecurringResponse)(nil),      // 55: prony.admin.v1.ListRecurringResponse
+	(*GetRecurringRequest)(nil),        // 56: prony.admin.v1.GetRecurringRequest
+	(*GetRecurringResponse)(nil),       // 57: prony.admin.v1.GetRecurringResponse
+	(*PauseRecurringRequest)(nil),      // 58: prony.admin.v1.PauseRecurringRequest
+	(*PauseRecurringResponse)(nil),     // 59: prony.admin.v1.PauseRecurringResponse
+	(*ResumeRecurringRequest)(nil),     // 60: prony.admin.v1.ResumeRecurringRequest
+	(*ResumeRecurringResponse)(nil),    // 61: prony.admin.v1.ResumeRecurringResponse
+	(*RunRecurringRequest)(nil),        // 62: prony.admin.v1.RunRecurringRequest
+	(*RunRecurringResponse)(nil),       // 63: prony.admin.v1.RunRecurringResponse
+	(*DeleteRecurringRequest)(nil),     // 64: prony.admin.v1.DeleteRecurringRequest
+	(*DeleteRecurringResponse)(nil),    // 65: prony.admin.v1.DeleteRecurringResponse
+	(*Quotas)(nil),                     // 66: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 67: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 68: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 69: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 70: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 71: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 72: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 73: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 74: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 75: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 76: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 77: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 78: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 79: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 80: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 81: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 82: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 83: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 84: prony.admin.v1.GetStatusResponse
+	(*Build)(nil),                      // 85: prony.admin.v1.Build
+	(*DiskStatus)(nil),                 // 86: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 87: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 88: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 89: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 90: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 91: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 92: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 93: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 94: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 95: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 96: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 97: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 98: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 99: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 100: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 101: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 102: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 103: prony.admin.v1.TakeSnapshotResponse
+	nil,                                // 104: prony.admin.v1.EditDeadRequest.HeadersEntry
+	nil,                                // 105: prony.admin.v1.RecurringTemplate.HeadersEntry
+	(*queuepb.Backoff)(nil),            // 106: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 107: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 108: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 109: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,   // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	100, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	106, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
 	7,   // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
 	9,   // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
 	8,   // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
 	8,   // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
 	7,   // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
 	8,   // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	101, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	102, // 9: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	103, // 10: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	103, // 11: prony.admin.v1.RescheduleTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	103, // 12: prony.admin.v1.PrioritizeTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	1,   // 13: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	102, // 14: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
-	2,   // 15: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
-	32,  // 16: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
-	2,   // 17: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
-	34,  // 18: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	33,  // 19: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
-	34,  // 20: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	103, // 21: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	98,  // 22: prony.admin.v1.EditDeadRequest.headers:type_name -> prony.admin.v1.EditDeadRequest.HeadersEntry
-	34,  // 23: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	103, // 24: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	99,  // 25: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
-	3,   // 26: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
-	4,   // 27: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
-	43,  // 28: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
-	44,  // 29: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
-	44,  // 30: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
-	45,  // 31: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	45,  // 32: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	45,  // 33: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	60,  // 34: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
-	61,  // 35: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
-	60,  // 36: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
-	61,  // 37: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
-	5,   // 38: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
-	5,   // 39: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
-	66,  // 40: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
-	66,  // 41: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
-	66,  // 42: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	79,  // 43: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
-	80,  // 44: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
-	6,   // 45: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
-	83,  // 46: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	84,  // 47: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	6,   // 48: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
-	85,  // 49: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	10,  // 50: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	12,  // 51: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	14,  // 52: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	16,  // 53: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	18,  // 54: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	20,  // 55: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	22,  // 56: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
-	24,  // 57: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	26,  // 58: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	28,  // 59: prony.admin.v1.AdminService.RescheduleTasks:input_type -> prony.admin.v1.RescheduleTasksRequest
-	30,  // 60: prony.admin.v1.AdminService.PrioritizeTasks:input_type -> prony.admin.v1.PrioritizeTasksRequest
-	35,  // 61: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	37,  // 62: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	39,  // 63: prony.admin.v1.AdminService.EditDead:input_type -> prony.admin.v1.EditDeadRequest
-	41,  // 64: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	46,  // 65: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
-	48,  // 66: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
-	50,  // 67: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
-	52,  // 68: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
-	54,  // 69: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
-	56,  // 70: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
-	58,  // 71: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
-	62,  // 72: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	64,  // 73: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	67,  // 74: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	69,  // 75: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	71,  // 76: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	73,  // 77: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	75,  // 78: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	77,  // 79: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	81,  // 80: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	86,  // 81: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	88,  // 82: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	90,  // 83: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	92,  // 84: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	94,  // 85: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	96,  // 86: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	11,  // 87: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	13,  // 88: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	15,  // 89: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	17,  // 90: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	19,  // 91: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	21,  // 92: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	23,  // 93: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
-	25,  // 94: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	27,  // 95: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	29,  // 96: prony.admin.v1.AdminService.RescheduleTasks:output_type -> prony.admin.v1.RescheduleTasksResponse
-	31,  // 97: prony.admin.v1.AdminService.PrioritizeTasks:output_type -> prony.admin.v1.PrioritizeTasksResponse
-	36,  // 98: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	38,  // 99: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	40,  // 100: prony.admin.v1.AdminService.EditDead:output_type -> prony.admin.v1.EditDeadResponse
-	42,  // 101: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	47,  // 102: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
-	49,  // 103: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
-	51,  // 104: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
-	53,  // 105: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
-	55,  // 106: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
-	57,  // 107: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
-	59,  // 108: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
-	63,  // 109: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	65,  // 110: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	68,  // 111: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	70,  // 112: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	72,  // 113: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	74,  // 114: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	76,  // 115: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	78,  // 116: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	82,  // 117: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	87,  // 118: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	89,  // 119: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	91,  // 120: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	93,  // 121: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	95,  // 122: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	97,  // 123: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	87,  // [87:124] is the sub-list for method output_type
-	50,  // [50:87] is the sub-list for method input_type
-	50,  // [50:50] is the sub-list for extension type_name
-	50,  // [50:50] is the sub-list for extension extendee
-	0,   // [0:50] is the sub-list for field type_name
+	107, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	24,  // 9: prony.admin.v1.ListTasksRequest.header:type_name -> prony.admin.v1.HeaderFilter
+	108, // 10: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	109, // 11: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	109, // 12: prony.admin.v1.RescheduleTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	109, // 13: prony.admin.v1.PrioritizeTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	1,   // 14: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
+	108, // 15: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	2,   // 16: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
+	33,  // 17: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
+	2,   // 18: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
+	24,  // 19: prony.admin.v1.DeadFilter.header:type_name -> prony.admin.v1.HeaderFilter
+	35,  // 20: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	34,  // 21: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
+	35,  // 22: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	109, // 23: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	104, // 24: prony.admin.v1.EditDeadRequest.headers:type_name -> prony.admin.v1.EditDeadRequest.HeadersEntry
+	35,  // 25: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	109, // 26: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	33,  // 27: prony.admin.v1.ListAttemptsResponse.attempts:type_name -> prony.admin.v1.Attempt
+	33,  // 28: prony.admin.v1.RecentFailure.attempt:type_name -> prony.admin.v1.Attempt
+	2,   // 29: prony.admin.v1.RecentFailure.death_reason:type_name -> prony.admin.v1.DeathReason
+	46,  // 30: prony.admin.v1.ListFailuresResponse.failures:type_name -> prony.admin.v1.RecentFailure
+	105, // 31: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
+	3,   // 32: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
+	4,   // 33: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
+	49,  // 34: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
+	50,  // 35: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
+	50,  // 36: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
+	51,  // 37: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	51,  // 38: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	51,  // 39: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	66,  // 40: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
+	67,  // 41: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
+	66,  // 42: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
+	67,  // 43: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
+	5,   // 44: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
+	5,   // 45: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
+	72,  // 46: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
+	72,  // 47: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
+	72,  // 48: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
+	85,  // 49: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
+	86,  // 50: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	6,   // 51: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	89,  // 52: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	90,  // 53: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	6,   // 54: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	91,  // 55: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	10,  // 56: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	12,  // 57: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	14,  // 58: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	16,  // 59: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	18,  // 60: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	20,  // 61: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	22,  // 62: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	25,  // 63: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	27,  // 64: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	29,  // 65: prony.admin.v1.AdminService.RescheduleTasks:input_type -> prony.admin.v1.RescheduleTasksRequest
+	31,  // 66: prony.admin.v1.AdminService.PrioritizeTasks:input_type -> prony.admin.v1.PrioritizeTasksRequest
+	36,  // 67: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	38,  // 68: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	40,  // 69: prony.admin.v1.AdminService.EditDead:input_type -> prony.admin.v1.EditDeadRequest
+	42,  // 70: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	44,  // 71: prony.admin.v1.AdminService.ListAttempts:input_type -> prony.admin.v1.ListAttemptsRequest
+	47,  // 72: prony.admin.v1.AdminService.ListFailures:input_type -> prony.admin.v1.ListFailuresRequest
+	52,  // 73: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
+	54,  // 74: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
+	56,  // 75: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
+	58,  // 76: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
+	60,  // 77: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
+	62,  // 78: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
+	64,  // 79: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
+	68,  // 80: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	70,  // 81: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	73,  // 82: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	75,  // 83: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	77,  // 84: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	79,  // 85: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	81,  // 86: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	83,  // 87: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	87,  // 88: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	92,  // 89: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	94,  // 90: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	96,  // 91: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	98,  // 92: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	100, // 93: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	102, // 94: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	11,  // 95: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	13,  // 96: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	15,  // 97: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	17,  // 98: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	19,  // 99: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	21,  // 100: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	23,  // 101: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	26,  // 102: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	28,  // 103: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	30,  // 104: prony.admin.v1.AdminService.RescheduleTasks:output_type -> prony.admin.v1.RescheduleTasksResponse
+	32,  // 105: prony.admin.v1.AdminService.PrioritizeTasks:output_type -> prony.admin.v1.PrioritizeTasksResponse
+	37,  // 106: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	39,  // 107: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	41,  // 108: prony.admin.v1.AdminService.EditDead:output_type -> prony.admin.v1.EditDeadResponse
+	43,  // 109: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	45,  // 110: prony.admin.v1.AdminService.ListAttempts:output_type -> prony.admin.v1.ListAttemptsResponse
+	48,  // 111: prony.admin.v1.AdminService.ListFailures:output_type -> prony.admin.v1.ListFailuresResponse
+	53,  // 112: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
+	55,  // 113: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
+	57,  // 114: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
+	59,  // 115: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
+	61,  // 116: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
+	63,  // 117: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
+	65,  // 118: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
+	69,  // 119: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	71,  // 120: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	74,  // 121: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	76,  // 122: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	78,  // 123: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	80,  // 124: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	82,  // 125: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	84,  // 126: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	88,  // 127: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	93,  // 128: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	95,  // 129: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	97,  // 130: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	99,  // 131: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	101, // 132: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	103, // 133: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	95,  // [95:134] is the sub-list for method output_type
+	56,  // [56:95] is the sub-list for method input_type
+	56,  // [56:56] is the sub-list for extension type_name
+	56,  // [56:56] is the sub-list for extension extendee
+	0,   // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -6691,17 +7090,17 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
-	file_prony_admin_v1_admin_proto_msgTypes[32].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[76].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[87].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[89].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[82].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[93].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[95].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   93,
+			NumMessages:   99,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

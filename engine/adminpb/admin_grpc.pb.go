@@ -41,6 +41,8 @@ const (
 	AdminService_RedriveDead_FullMethodName        = "/prony.admin.v1.AdminService/RedriveDead"
 	AdminService_EditDead_FullMethodName           = "/prony.admin.v1.AdminService/EditDead"
 	AdminService_PurgeDead_FullMethodName          = "/prony.admin.v1.AdminService/PurgeDead"
+	AdminService_ListAttempts_FullMethodName       = "/prony.admin.v1.AdminService/ListAttempts"
+	AdminService_ListFailures_FullMethodName       = "/prony.admin.v1.AdminService/ListFailures"
 	AdminService_SetRecurring_FullMethodName       = "/prony.admin.v1.AdminService/SetRecurring"
 	AdminService_ListRecurring_FullMethodName      = "/prony.admin.v1.AdminService/ListRecurring"
 	AdminService_GetRecurring_FullMethodName       = "/prony.admin.v1.AdminService/GetRecurring"
@@ -114,6 +116,13 @@ type AdminServiceClient interface {
 	EditDead(ctx context.Context, in *EditDeadRequest, opts ...grpc.CallOption) (*EditDeadResponse, error)
 	// PurgeDead permanently removes dead tasks.
 	PurgeDead(ctx context.Context, in *PurgeDeadRequest, opts ...grpc.CallOption) (*PurgeDeadResponse, error)
+	// ListAttempts returns the failed attempts of a task that is not done. At least the last 16 are
+	// stored, unless a quota is used up.
+	ListAttempts(ctx context.Context, in *ListAttemptsRequest, opts ...grpc.CallOption) (*ListAttemptsResponse, error)
+	// ListFailures returns the latest failures of all queues or of one, the latest first: failed
+	// attempts, expired leases, and tasks that died. The server remembers the last 128 of each shard.
+	// They are not stored: each node remembers them since it began to lead a shard.
+	ListFailures(ctx context.Context, in *ListFailuresRequest, opts ...grpc.CallOption) (*ListFailuresResponse, error)
 	// SetRecurring creates a recurring task, or replaces its schedule, policies and template. It
 	// creates the queue if it does not exist. If the schedule changes, the first due time is after the
 	// call. Otherwise the due times, the counters and the pause stay as they were.
@@ -317,6 +326,26 @@ func (c *adminServiceClient) PurgeDead(ctx context.Context, in *PurgeDeadRequest
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PurgeDeadResponse)
 	err := c.cc.Invoke(ctx, AdminService_PurgeDead_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ListAttempts(ctx context.Context, in *ListAttemptsRequest, opts ...grpc.CallOption) (*ListAttemptsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAttemptsResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListAttempts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ListFailures(ctx context.Context, in *ListFailuresRequest, opts ...grpc.CallOption) (*ListFailuresResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListFailuresResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListFailures_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -592,6 +621,13 @@ type AdminServiceServer interface {
 	EditDead(context.Context, *EditDeadRequest) (*EditDeadResponse, error)
 	// PurgeDead permanently removes dead tasks.
 	PurgeDead(context.Context, *PurgeDeadRequest) (*PurgeDeadResponse, error)
+	// ListAttempts returns the failed attempts of a task that is not done. At least the last 16 are
+	// stored, unless a quota is used up.
+	ListAttempts(context.Context, *ListAttemptsRequest) (*ListAttemptsResponse, error)
+	// ListFailures returns the latest failures of all queues or of one, the latest first: failed
+	// attempts, expired leases, and tasks that died. The server remembers the last 128 of each shard.
+	// They are not stored: each node remembers them since it began to lead a shard.
+	ListFailures(context.Context, *ListFailuresRequest) (*ListFailuresResponse, error)
 	// SetRecurring creates a recurring task, or replaces its schedule, policies and template. It
 	// creates the queue if it does not exist. If the schedule changes, the first due time is after the
 	// call. Otherwise the due times, the counters and the pause stay as they were.
@@ -695,6 +731,12 @@ func (UnimplementedAdminServiceServer) EditDead(context.Context, *EditDeadReques
 }
 func (UnimplementedAdminServiceServer) PurgeDead(context.Context, *PurgeDeadRequest) (*PurgeDeadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PurgeDead not implemented")
+}
+func (UnimplementedAdminServiceServer) ListAttempts(context.Context, *ListAttemptsRequest) (*ListAttemptsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAttempts not implemented")
+}
+func (UnimplementedAdminServiceServer) ListFailures(context.Context, *ListFailuresRequest) (*ListFailuresResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListFailures not implemented")
 }
 func (UnimplementedAdminServiceServer) SetRecurring(context.Context, *SetRecurringRequest) (*SetRecurringResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetRecurring not implemented")
@@ -1049,6 +1091,42 @@ func _AdminService_PurgeDead_Handler(srv interface{}, ctx context.Context, dec f
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).PurgeDead(ctx, req.(*PurgeDeadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ListAttempts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAttemptsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListAttempts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListAttempts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListAttempts(ctx, req.(*ListAttemptsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ListFailures_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListFailuresRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListFailures(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListFailures_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListFailures(ctx, req.(*ListFailuresRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1515,6 +1593,14 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PurgeDead",
 			Handler:    _AdminService_PurgeDead_Handler,
+		},
+		{
+			MethodName: "ListAttempts",
+			Handler:    _AdminService_ListAttempts_Handler,
+		},
+		{
+			MethodName: "ListFailures",
+			Handler:    _AdminService_ListFailures_Handler,
 		},
 		{
 			MethodName: "SetRecurring",

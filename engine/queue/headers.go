@@ -18,7 +18,7 @@ const (
 	headersBytesMax = 4 << 10 // keys and values together
 )
 
-// KindHeader is the key of the header by which lists of tasks can be filtered.
+// KindHeader is the key of the header that names the kind of a task.
 const KindHeader = "kind"
 
 const headerKeyCharacters = `a-z, 0-9 and "-_."`
@@ -194,6 +194,16 @@ func (h Headers) Map() map[string]string {
 		out[string(key)] = string(value)
 	}
 	return out
+}
+
+// Has reports whether there is a header with this key and value.
+func (h Headers) Has(key, value string) bool {
+	for k, v := range h.All() {
+		if string(k) == key {
+			return string(v) == value
+		}
+	}
+	return false
 }
 
 // Get returns the value of a key, or "" if there is no header with this key.

@@ -22,6 +22,7 @@ func (r *retention) remember(ref *LeaseRef, a Attempt) {
 	q := r.queues.numbered(ref.Queue)
 	c := &q.record.Counts
 	q.counting().attempt(a.Outcome)
+	r.recent.add(Failure{Tenant: q.record.Tenant, Queue: q.record.Name, Ref: ref.Ref, Number: ref.Attempt, Attempt: a})
 	// it starts a new part
 	if n, part := ref.Attempt, r.cfg.historyPart; n > 1 && (n-1)%part == 0 {
 		if n > 2*part {

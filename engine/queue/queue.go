@@ -1,5 +1,7 @@
 package queue
 
+import "math"
+
 type queueName struct{ tenant, name string }
 
 // Queue is one queue of a shard.
@@ -46,12 +48,20 @@ func (q *Queue) ready() uint64 { return q.record.Counts.Fresh + q.record.Counts.
 // ID returns the queue's number in its shard.
 func (q *Queue) ID() uint32 { return q.record.ID }
 
-// Cursor returns a lower bound of the seqs of a lane's fresh tasks.
+// Cursor returns a lower bound of the seqs of a lane's fresh tasks. The bound is exact while the
+// first one is in memory. It is math.MaxUint64 for a lane without fresh tasks.
 func (q *Queue) Cursor(priority uint8) uint64 {
-	if l := q.lanes[priority]; l != nil {
+	l := q.lanes[priority]
+	switch {
+	case q.record.Counts.Fresh == 0 || l != nil && l.freshAll && l.fresh.len() == 0:
+		return math.MaxUint64
+	case l == nil:
+		return q.record.Cursors[priority]
+	case l.fresh.len() > 0:
+		return l.fresh.front().seq
+	default:
 		return l.cursor
 	}
-	return q.record.Cursors[priority]
 }
 
 // Stored reports whether the queue has a record. A queue without a record exists only for its

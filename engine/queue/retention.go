@@ -11,6 +11,7 @@ type retention struct {
 	keys    buckets
 	uniques buckets
 	results buckets
+	recent  recent
 
 	ofUnique [1]int64 // buckets of a FindUnique, for reuse
 
@@ -71,6 +72,7 @@ func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
 	}
 	q.record.Counts.Dead++
 	q.counting().Died[reason]++
+	r.recent.died(Failure{Tenant: q.record.Tenant, Queue: q.record.Name, Ref: ref.Ref, Number: ref.Attempt, Attempt: Attempt{EndedAtMs: r.nowMs}, Died: reason})
 	r.queues.touch(q)
 	r.watches.end(Ended{Ref: ref.Ref, How: Died, Attempts: ref.Attempt})
 }

@@ -149,7 +149,10 @@ func TestAClaimEndsWithItsCaller(t *testing.T) {
 		if err := <-ended; err != nil {
 			requireNotLeader(t, err)
 		}
-		// Callers that left get no tasks.
+		// Callers that left get no tasks, once the leaders know that they left.
+		for _, n := range c.all {
+			require.Eventually(t, func() bool { return n.group.Subscribers() == 0 }, patience, time.Millisecond)
+		}
 		c.all[1].put(newTasks("q", 1)...)
 		assert.Len(t, c.all[1].take(1, 0), 1)
 	}

@@ -216,6 +216,14 @@ func everyCall(id string) map[string]func(context.Context, *clusterNode) error {
 			_, err := n.admins().DeleteQueue(ctx, &adminpb.DeleteQueueRequest{Queue: q, Force: true})
 			return err
 		},
+		"ListAttempts": func(ctx context.Context, n *clusterNode) error {
+			_, err := n.admins().ListAttempts(ctx, &adminpb.ListAttemptsRequest{Id: id})
+			return err
+		},
+		"ListFailures": func(ctx context.Context, n *clusterNode) error {
+			_, err := n.admins().ListFailures(ctx, &adminpb.ListFailuresRequest{})
+			return err
+		},
 		"SetRecurring": func(ctx context.Context, n *clusterNode) error {
 			_, err := n.admins().SetRecurring(ctx, &adminpb.SetRecurringRequest{Queue: "recurring", Name: "r", Spec: recurringSpec()})
 			return err

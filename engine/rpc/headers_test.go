@@ -142,6 +142,19 @@ func TestTasksAreListedByKind(t *testing.T) {
 	require.Equal(t, []string{"b", "b"}, ids(stateReady, "b"))
 	require.Empty(t, ids(stateDead, "b"))
 
+	for header, n := range map[*adminpb.HeaderFilter]int{
+		{Key: "kind", Value: "b"}: 2, {Key: "empty"}: 2, {Key: "empty", Value: "x"}: 0, {Key: "other"}: 0,
+	} {
+		require.Len(t, s.listAll(admin, &adminpb.ListTasksRequest{Queue: "q", State: stateReady, Kind: "b", Header: header, PageSize: 1}), n, "%v", header)
+		require.Empty(t, s.listAll(admin, &adminpb.ListTasksRequest{Queue: "q", State: stateReady, Kind: "a", Header: header}))
+	}
+	require.Len(t, s.listDead(admin, &adminpb.DeadFilter{Header: &adminpb.HeaderFilter{Key: "empty"}}), 2)
+	require.Empty(t, s.listDead(admin, &adminpb.DeadFilter{Header: &adminpb.HeaderFilter{Key: "empty", Value: "x"}}))
+
+	_, err = admin.ListTasks(s.ctx, &adminpb.ListTasksRequest{Queue: "q", State: stateReady, Header: &adminpb.HeaderFilter{}})
+	requireField(t, "header", err)
+	_, err = admin.ListDead(s.ctx, &adminpb.ListDeadRequest{Queue: "q", Filter: &adminpb.DeadFilter{Header: &adminpb.HeaderFilter{Key: "A"}}})
+	requireField(t, "filter.header", err)
 	_, err = admin.ListTasks(s.ctx, &adminpb.ListTasksRequest{Queue: "q", State: stateReady, Kind: "a\n"})
 	requireField(t, "kind", err)
 	_, err = admin.ListDead(s.ctx, &adminpb.ListDeadRequest{Queue: "q", Filter: &adminpb.DeadFilter{Kind: "a\n"}})

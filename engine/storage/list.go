@@ -51,9 +51,13 @@ const lookBytesMax = 64 << 20
 // ListReturned lists the tasks of a queue whose Due record is for a time in [fromMs, beforeMs).
 // Such a task is ready again or delayed.
 func (s *Reads) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
-	return s.list(record.PrefixDue, queueID, p, func(r reader, k, v []byte) (l Listed, ok bool, err error) {
+	var spans []span
+	for lane := range uint8(queue.Lanes) {
+		spans = append(spans, span{record.DueKey(queue.Ref{Queue: queueID}, lane, fromMs), record.DueKey(queue.Ref{Queue: queueID}, lane, beforeMs)})
+	}
+	return s.list(queueID, spans, p, func(r reader, k, v []byte) (l Listed, ok bool, err error) {
 		ref, _, dueAtMs, err := record.ParseDueKey(k)
-		if err != nil || dueAtMs < fromMs || dueAtMs >= beforeMs {
+		if err != nil {
 			return l, false, err
 		}
 		due, err := record.DecodeDue(v, dueAtMs)
@@ -68,7 +72,8 @@ func (s *Reads) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (ou
 
 // ListDead lists the dead tasks of a queue.
 func (s *Reads) ListDead(queueID uint32, p Page) (out []Listed, next Place, err error) {
-	return s.list(record.PrefixDead, queueID, p, func(r reader, k, _ []byte) (l Listed, ok bool, err error) {
+	all := binary.BigEndian.AppendUint32([]byte{record.PrefixDead}, queueID)
+	return s.list(queueID, []span{{all, record.PrefixEnd(all)}}, p, func(r reader, k, _ []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil {
 			return l, false, err
@@ -86,30 +91,45 @@ func (s *Reads) ListDead(queueID uint32, p Page) (out []Listed, next Place, err 
 	})
 }
 
-func (s *Reads) list(prefix byte, queueID uint32, p Page, visit func(r reader, k, v []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
-	from := binary.BigEndian.AppendUint32([]byte{prefix}, queueID)
-	within := from
-	if len(p.After) > 0 {
-		if len(p.After) <= len(within) || string(p.After[:len(within)]) != string(within) {
+// list reads a page of the list of the records in some spans, which are in the order of their keys
+// and have the same prefix. A page does not read the records between them.
+func (s *Reads) list(queueID uint32, spans []span, p Page, visit func(r reader, k, v []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
+	after := []byte(p.After)
+	if len(after) > 0 {
+		within := spans[0].from[:1+4] // the prefix and the queue
+		if len(after) <= len(within) || string(after[:len(within)]) != string(within) {
 			return nil, nil, ErrPlace
 		}
-		from = append(append([]byte(nil), p.After...), 0)
+		after = append(append([]byte(nil), after...), 0)
 	}
 	snap := s.frozen(tasksOf(queueID))
 	defer closeAfter(snap, &err)
 	page := pageOf{Page: p}
-	err = scan(snap, from, within, func(k, v []byte) (bool, error) {
-		l, ok, err := visit(snap, k, v)
-		if err != nil {
-			return false, fmt.Errorf("list tasks: %w", err)
+	for _, in := range spans {
+		from := in.from
+		if string(from) < string(after) {
+			from = after
 		}
-		if page.add(&l, ok, len(v)) {
-			next = append(Place(nil), k...)
-			return false, nil
+		if string(from) >= string(in.before) {
+			continue
 		}
-		return true, nil
-	})
-	return page.out, next, err
+		stepped, err := scanSpan(snap, span{from, in.before}, func(k, v []byte) (bool, error) {
+			l, ok, err := visit(snap, k, v)
+			if err != nil {
+				return false, fmt.Errorf("list tasks: %w", err)
+			}
+			if page.add(&l, ok, len(v)) {
+				next = append(Place(nil), k...)
+				return false, nil
+			}
+			return true, nil
+		})
+		s.by(StepOther).scanned.Add(stepped)
+		if err != nil || len(next) > 0 {
+			return page.out, next, err
+		}
+	}
+	return page.out, nil, nil
 }
 
 // pageOf is a page that is being read.

@@ -151,6 +151,9 @@ func (s *Reads) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Exp
 	return out, nextMs, err
 }
 
+// Attempts returns the stored failed attempts of a task, the oldest first.
+func (s *Reads) Attempts(ref queue.Ref) ([]NumberedAttempt, error) { return attempts(s.live(), ref) }
+
 func attempts(r reader, ref queue.Ref) (out []NumberedAttempt, err error) {
 	prefix := record.RefKey(record.PrefixAttempt, ref)
 	err = scan(r, prefix, prefix, func(k, v []byte) (bool, error) {

@@ -183,13 +183,13 @@ func (s *Reads) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err err
 // scan calls visit for the keys with a prefix, starting at from, until visit returns false. k and v
 // are valid only during the call of visit.
 func (s *Reads) scan(step Step, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
-	stepped, err := scanSteps(s.live(), from, prefix, visit)
+	stepped, err := scanSpan(s.live(), span{from, record.PrefixEnd(prefix)}, visit)
 	s.by(step).scanned.Add(stepped)
 	return err
 }
 
 func scan(r reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
-	_, err := scanSteps(r, from, prefix, visit)
+	_, err := scanSpan(r, span{from, record.PrefixEnd(prefix)}, visit)
 	return err
 }
 
@@ -200,10 +200,10 @@ func steps(it *pebble.Iterator) uint64 {
 	return uint64(stats.ForwardSeekCount[pebble.InternalIterCall] + stats.ForwardStepCount[pebble.InternalIterCall])
 }
 
-func scanSteps(r reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) (stepped uint64, err error) {
-	it, recent, err := r.open(from, record.PrefixEnd(prefix))
+func scanSpan(r reader, in span, visit func(k, v []byte) (bool, error)) (stepped uint64, err error) {
+	it, recent, err := r.open(in.from, in.before)
 	if err != nil {
-		return 0, fmt.Errorf("scan %x: %w", prefix, err)
+		return 0, fmt.Errorf("scan from %x: %w", in.from, err)
 	}
 	defer closeAfter(it, &err)
 	for ok := it.First(); ok; ok = it.Next() {
@@ -215,7 +215,7 @@ func scanSteps(r reader, from, prefix []byte, visit func(k, v []byte) (bool, err
 		}
 		v, err := it.ValueAndErr()
 		if err != nil {
-			return steps(it), fmt.Errorf("scan %x: %w", prefix, err)
+			return steps(it), fmt.Errorf("scan from %x: %w", in.from, err)
 		}
 		more, err := visit(it.Key(), v)
 		if err != nil || !more {

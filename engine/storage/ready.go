@@ -120,7 +120,7 @@ type dueTask struct {
 func (l *readyList) dueTasks(lane uint8) (due []dueTask, more bool, err error) {
 	most := min(l.Limit-len(l.out), l.LookMax-l.looked)
 	from := record.DueKey(queue.Ref{Queue: l.queueID, Seq: l.dueSeq}, lane, l.dueMs)
-	err = scan(l.snap, from, record.DueLanePrefix(l.queueID, lane), func(k, v []byte) (bool, error) {
+	err = l.scan(from, record.DueLanePrefix(l.queueID, lane), func(k, v []byte) (bool, error) {
 		ref, _, dueMs, err := record.ParseDueKey(k)
 		if err != nil || dueMs > l.nowMs {
 			return false, err
@@ -141,7 +141,7 @@ func (l *readyList) dueTasks(lane uint8) (due []dueTask, more bool, err error) {
 // the last one of due.
 func (l *readyList) merge(due []dueTask, more bool) (left []dueTask, full bool, err error) {
 	from := record.RefKey(record.PrefixTask, queue.Ref{Queue: l.queueID, Priority: l.priority, Seq: l.freshSeq})
-	err = scan(l.snap, from, from[:1+4+1], func(k, v []byte) (bool, error) {
+	err = l.scan(from, from[:1+4+1], func(k, v []byte) (bool, error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil {
 			return false, err
@@ -168,6 +168,12 @@ func (l *readyList) merge(due []dueTask, more bool) (left []dueTask, full bool, 
 		return !full, nil
 	})
 	return due, full, err
+}
+
+func (l *readyList) scan(from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
+	stepped, err := scanSpan(l.snap, span{from, record.PrefixEnd(prefix)}, visit)
+	l.reads.by(StepOther).scanned.Add(stepped)
+	return err
 }
 
 func (l *readyList) addDue(d dueTask) (full bool, err error) {

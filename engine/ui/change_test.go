@@ -15,6 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
+var daily = url.Values{"name": {"daily"}}
+
 // changes are all forms that change something.
 var changes = []struct {
 	path string
@@ -39,9 +41,25 @@ var changes = []struct {
 		}, "/ui/dead?kind=k&queue=mail&reason=permanent&tenant=acme", "Redrove 1,234 tasks",
 	},
 	{
-		"dead/purge", true, url.Values{"error": {"e"}, "from": {"1970-01-01T00:01"}, "before": {"1970-01-01T00:02"}}, &adminpb.PurgeDeadRequest{
-			Tenant: "acme", Queue: "mail", Filter: &adminpb.DeadFilter{ErrorContains: "e", DiedFromMs: 60_000, DiedBeforeMs: 120_000},
-		}, "/ui/dead?before=1970-01-01T00%3A02&error=e&from=1970-01-01T00%3A01&queue=mail&tenant=acme", "Removed 1,234 tasks",
+		"dead/purge", true, url.Values{"error": {"e"}, "header": {"trace=7f"}, "from": {"1970-01-01T00:01"}, "before": {"1970-01-01T00:02"}}, &adminpb.PurgeDeadRequest{
+			Tenant: "acme", Queue: "mail", Filter: &adminpb.DeadFilter{ErrorContains: "e", Header: &adminpb.HeaderFilter{Key: "trace", Value: "7f"}, DiedFromMs: 60_000, DiedBeforeMs: 120_000},
+		}, "/ui/dead?before=1970-01-01T00%3A02&error=e&from=1970-01-01T00%3A01&header=trace%3D7f&queue=mail&tenant=acme", "Removed 1,234 tasks",
+	},
+	{
+		"recurring/pause", false, daily, &adminpb.PauseRecurringRequest{Tenant: "acme", Queue: "mail", Name: "daily"},
+		"/ui/recurring/task?name=daily&queue=mail&tenant=acme", "is paused",
+	},
+	{
+		"recurring/resume", false, daily, &adminpb.ResumeRecurringRequest{Tenant: "acme", Queue: "mail", Name: "daily"},
+		"/ui/recurring/task?name=daily&queue=mail&tenant=acme", "is not paused",
+	},
+	{
+		"recurring/run", false, daily, &adminpb.RunRecurringRequest{Tenant: "acme", Queue: "mail", Name: "daily"},
+		"/ui/recurring/task?name=daily&queue=mail&tenant=acme", "Enqueued task 1-run.",
+	},
+	{
+		"recurring/delete", true, daily, &adminpb.DeleteRecurringRequest{Tenant: "acme", Queue: "mail", Name: "daily"},
+		"/ui/recurring?queue=mail&tenant=acme", "Deleted the recurring task daily.",
 	},
 	// The selection may be empty. These forms must then not change all dead letters of the queue.
 	{

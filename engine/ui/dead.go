@@ -23,7 +23,7 @@ type deadView struct {
 
 // deadFilter has the fields of the filter as the form has them.
 type deadFilter struct {
-	Reason, Error, Kind, From, Before string
+	Reason, Error, Kind, Header, From, Before string
 }
 
 // reasons are the causes of death by their names in the form.
@@ -35,7 +35,7 @@ var reasons = map[string]adminpb.DeathReason{
 }
 
 func deadFilterOf(q url.Values) deadFilter {
-	return deadFilter{Reason: q.Get("reason"), Error: q.Get("error"), Kind: q.Get("kind"), From: q.Get("from"), Before: q.Get("before")}
+	return deadFilter{Reason: q.Get("reason"), Error: q.Get("error"), Kind: q.Get("kind"), Header: q.Get("header"), From: q.Get("from"), Before: q.Get("before")}
 }
 
 // Any reports whether the filter excludes any tasks.
@@ -43,7 +43,7 @@ func (f deadFilter) Any() bool { return f != deadFilter{} }
 
 // link returns the address of the page with the same filter.
 func (f deadFilter) link(tenant, queue, page string) string {
-	return link("dead", "tenant", tenant, "queue", queue, "reason", f.Reason, "error", f.Error, "kind", f.Kind, "from", f.From, "before", f.Before, "page", page)
+	return link("dead", "tenant", tenant, "queue", queue, "reason", f.Reason, "error", f.Error, "kind", f.Kind, "header", f.Header, "from", f.From, "before", f.Before, "page", page)
 }
 
 // Link is link for the template.
@@ -55,6 +55,10 @@ func (f deadFilter) message() (*adminpb.DeadFilter, error) {
 	if !ok {
 		return nil, status.Errorf(codes.InvalidArgument, "reason %q is not one of attempts, expired, permanent", f.Reason)
 	}
+	header, err := headerOf(f.Header)
+	if err != nil {
+		return nil, err
+	}
 	from, err := timeOf("from", f.From)
 	if err != nil {
 		return nil, err
@@ -63,7 +67,7 @@ func (f deadFilter) message() (*adminpb.DeadFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &adminpb.DeadFilter{Reason: reason, ErrorContains: f.Error, Kind: f.Kind, DiedFromMs: from, DiedBeforeMs: before}, nil
+	return &adminpb.DeadFilter{Reason: reason, ErrorContains: f.Error, Kind: f.Kind, Header: header, DiedFromMs: from, DiedBeforeMs: before}, nil
 }
 
 // timeOf converts the value of a field for a time in UTC to Unix milliseconds.

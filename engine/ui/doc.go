@@ -1,9 +1,9 @@
-// Package ui serves the web page for operators: queues, tasks, dead letters, tenants and the
-// cluster. New returns its handler for the paths under Root.
+// Package ui serves the web page for operators: queues, tasks, dead letters, recurring tasks,
+// tenants and the cluster. New returns its handler for the paths under Root.
 //
-// The server renders each page from the answers of the admin service and of QueueService.GetTask.
-// The page therefore has exactly the permissions, forwarding and limits of these calls: it never
-// reads a shard itself. Each page shows one page of a list.
+// The server renders each page from the answers of the admin service, and of GetTask and
+// AwaitResult of the queue service. The page therefore has exactly the permissions, forwarding and
+// limits of these calls: it never reads a shard itself. Each page shows one page of a list.
 //
 // A user signs in with an access token. The server keeps the token in memory under a random session
 // id, and authenticates the token again for each request, so that a revoked token ends its sessions

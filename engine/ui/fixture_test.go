@@ -127,16 +127,19 @@ func (s *site) form() string {
 type fakeAdmin struct {
 	adminpb.UnimplementedAdminServiceServer
 
-	queues  []*adminpb.Queue // by name; the first one answers GetQueue
-	tasks   []*queuepb.Task
-	dead    []*adminpb.DeadTask
-	results []*queuepb.SettleResult
-	tenants []*adminpb.Tenant
-	cluster *adminpb.GetClusterResponse
-	next    string
-	err     error
-	calls   []any // requests, in order
-	secret  []string
+	queues    []*adminpb.Queue // by name; the first one answers GetQueue
+	tasks     []*queuepb.Task
+	dead      []*adminpb.DeadTask
+	results   []*queuepb.SettleResult
+	tenants   []*adminpb.Tenant
+	attempts  []*adminpb.Attempt
+	failures  []*adminpb.RecentFailure
+	recurring []*adminpb.Recurring // the first one answers GetRecurring
+	cluster   *adminpb.GetClusterResponse
+	next      string
+	err       error
+	calls     []any // requests, in order
+	secret    []string
 }
 
 func (a *fakeAdmin) note(ctx context.Context, in any) error {
@@ -195,11 +198,51 @@ func (a *fakeAdmin) GetCluster(ctx context.Context, in *adminpb.GetClusterReques
 	return a.cluster, a.note(ctx, in)
 }
 
-// fakeTasks answers GetTask with one task.
+func (a *fakeAdmin) ListAttempts(ctx context.Context, in *adminpb.ListAttemptsRequest) (*adminpb.ListAttemptsResponse, error) {
+	return &adminpb.ListAttemptsResponse{Attempts: a.attempts}, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) ListFailures(ctx context.Context, in *adminpb.ListFailuresRequest) (*adminpb.ListFailuresResponse, error) {
+	return &adminpb.ListFailuresResponse{Failures: a.failures}, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) ListRecurring(ctx context.Context, in *adminpb.ListRecurringRequest) (*adminpb.ListRecurringResponse, error) {
+	return &adminpb.ListRecurringResponse{Recurring: a.recurring, NextPageToken: a.next}, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) GetRecurring(ctx context.Context, in *adminpb.GetRecurringRequest) (*adminpb.GetRecurringResponse, error) {
+	return &adminpb.GetRecurringResponse{Recurring: a.recurring[0]}, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) PauseRecurring(ctx context.Context, in *adminpb.PauseRecurringRequest) (*adminpb.PauseRecurringResponse, error) {
+	return &adminpb.PauseRecurringResponse{}, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) ResumeRecurring(ctx context.Context, in *adminpb.ResumeRecurringRequest) (*adminpb.ResumeRecurringResponse, error) {
+	return &adminpb.ResumeRecurringResponse{}, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) RunRecurring(ctx context.Context, in *adminpb.RunRecurringRequest) (*adminpb.RunRecurringResponse, error) {
+	return &adminpb.RunRecurringResponse{Id: "1-run"}, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) DeleteRecurring(ctx context.Context, in *adminpb.DeleteRecurringRequest) (*adminpb.DeleteRecurringResponse, error) {
+	return &adminpb.DeleteRecurringResponse{}, a.note(ctx, in)
+}
+
+// fakeTasks answers GetTask with one task, and AwaitResult with the result of the task "1-done".
 type fakeTasks struct {
 	queuepb.UnimplementedQueueServiceServer
 
-	task *queuepb.Task
+	task   *queuepb.Task
+	result *queuepb.AwaitResultResponse
+}
+
+func (f *fakeTasks) AwaitResult(_ context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
+	if f.result == nil || in.GetId() != "1-done" || in.GetTenant() != "acme" || in.GetWaitMs() != 0 {
+		return nil, status.Error(codes.NotFound, "there is no result")
+	}
+	return f.result, nil
 }
 
 func (f *fakeTasks) GetTask(_ context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {

@@ -12,7 +12,7 @@ import (
 // functions are the functions of the templates.
 var functions = template.FuncMap{
 	"link": link, "count": count, "rate": rate, "age": age, "time": utc, "bytes": bytesText, "name": enumName, "short": short,
-	"size": func(b []byte) uint64 { return uint64(len(b)) }, "root": func() string { return Root },
+	"size": func(b []byte) uint64 { return uint64(len(b)) }, "schedule": schedule, "root": func() string { return Root },
 }
 
 // link returns the address of a page. pairs are the names and values of its query; it omits empty

@@ -23,7 +23,8 @@ func TestPages(t *testing.T) {
 		sheet.Replace(s.form(), "FORM")
 		sheet.Replace(assetsRoot, "/ui/assets/HASH/")
 		for _, path := range []string{
-			"", "queue?tenant=acme&queue=mail&state=leased", "queue?tenant=acme&queue=mail&state=delayed", "task", "task?tenant=acme&id=1-abc",
+			"", "failures?tenant=acme", "recurring?tenant=acme", "recurring/task?tenant=acme&queue=mail&name=daily", "task?tenant=acme&id=1-done",
+			"queue?tenant=acme&queue=mail&state=leased", "queue?tenant=acme&queue=mail&state=delayed", "task", "task?tenant=acme&id=1-abc",
 			"dead?tenant=acme&queue=mail&reason=attempts&error=timeout&from=2026-01-31T15:04", "tenants", "cluster",
 		} {
 			name := fmt.Sprintf("%q %s", changes, path)
@@ -59,7 +60,21 @@ func filled(t *testing.T) *site {
 		LeaseExpiresAtMs: at + 30_000, EnqueuedAtMs: at, State: queuepb.TaskState_TASK_STATE_LEASED, DueAtMs: at + 60_000, LastError: "timeout <after> 5 s",
 		Headers: map[string]string{"kind": "welcome", "trace": "a & b"},
 	}
-	s.tasks.task = task
+	note := "row 5,000 of <12,000>"
+	task.Note, s.tasks.task = &note, task
+	s.tasks.result = &queuepb.AwaitResultResponse{State: queuepb.TaskState_TASK_STATE_DONE, Result: []byte(`{"sent":true}`), CompletedAtMs: at + 1_000, RetainedUntilMs: at + 60_000}
+	s.admin.recurring = []*adminpb.Recurring{{
+		Tenant: "acme", Queue: "mail", Name: "daily", NextMs: []int64{at + 1_000, at + 2_000, at + 3_000, at + 4_000, at + 5_000}, LastId: "1-abc", Unfinished: true,
+		Runs: 1_234, Missed: 2, Overlapped: 3, Refused: 4, Spec: &adminpb.RecurringSpec{
+			Cron: "0 9 * * *", TimeZone: "Europe/Berlin", JitterMs: 30_000, Missed: adminpb.MissedRuns_MISSED_RUNS_RUN_ALL, MissedMax: 5, Overlap: adminpb.Overlap_OVERLAP_SKIP,
+			Task: &adminpb.RecurringTemplate{
+				Payload: []byte("<b>"), Headers: map[string]string{"kind": "digest", "a": "b & c"}, Priority: 5, MaxAttempts: 3, LeaseMs: 60_000, TtlMs: 3_600_000, ResultRetentionMs: 120_000,
+			},
+		},
+	}, {
+		Tenant: "acme", Queue: "reports", Name: "hourly", Paused: true,
+		Spec: &adminpb.RecurringSpec{IntervalMs: 5_400_000, Missed: adminpb.MissedRuns_MISSED_RUNS_SKIP, Overlap: adminpb.Overlap_OVERLAP_ALLOW, Task: &adminpb.RecurringTemplate{}},
+	}}
 	s.admin.queues = []*adminpb.Queue{
 		{
 			Tenant: "acme", Queue: "mail", Paused: true, Ready: 1_234, Delayed: 2, Leased: 3, Dead: 4, OldestReadyAgeMs: 93_784_000, EnqueuedPerS: 12.4, CompletedPerS: 0.25,
@@ -69,6 +84,11 @@ func filled(t *testing.T) *site {
 		{Tenant: "acme", Queue: "reports"},
 	}
 	s.admin.tasks, s.admin.next = []*queuepb.Task{task}, "TOKEN"
+	s.admin.attempts = []*adminpb.Attempt{{Attempt: 1, EndedAtMs: at + 1_000, Outcome: adminpb.Outcome_OUTCOME_FAILED, Error: "timeout <after> 5 s"}}
+	s.admin.failures = []*adminpb.RecentFailure{
+		{Tenant: "acme", Queue: "mail", Id: "1-x", Attempt: &adminpb.Attempt{EndedAtMs: at + 3_000}, DeathReason: adminpb.DeathReason_DEATH_REASON_EXPIRED},
+		{Tenant: "acme", Queue: "mail", Id: "1-abc", Attempt: s.admin.attempts[0]},
+	}
 	s.admin.dead = []*adminpb.DeadTask{{
 		Task: task, DiedAtMs: at + 90_000, Reason: adminpb.DeathReason_DEATH_REASON_ATTEMPTS, Attempts: []*adminpb.Attempt{
 			{Attempt: 1, EndedAtMs: at + 1_000, Outcome: adminpb.Outcome_OUTCOME_LEASE_EXPIRED},

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -14,7 +17,7 @@ type queueView struct {
 
 	Depth, Rates, Failing chart
 	States                []stateTab
-	State, Kind           string // the filter of the tasks
+	State, Kind, Header   string // the filter of the tasks
 	First                 bool
 	Tasks                 []*queuepb.Task
 	Next                  string
@@ -40,7 +43,7 @@ func (h *handler) queue(r *request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := queueView{Queue: got.GetQueue(), State: q.Get("state"), Kind: q.Get("kind"), First: q.Get("page") == ""}
+	v := queueView{Queue: got.GetQueue(), State: q.Get("state"), Kind: q.Get("kind"), Header: q.Get("header"), First: q.Get("page") == ""}
 	if listedStates[v.State] == 0 {
 		v.State = "ready"
 	}
@@ -48,8 +51,12 @@ func (h *handler) queue(r *request) (view, error) {
 		s.Current = s.Name == v.State
 		v.States = append(v.States, s)
 	}
+	header, err := headerOf(v.Header)
+	if err != nil {
+		return view{}, err
+	}
 	out, err := h.Admin.ListTasks(r.ctx(), &adminpb.ListTasksRequest{
-		Tenant: tenant, Queue: name, State: listedStates[v.State], Kind: v.Kind, PageSize: rows, PageToken: q.Get("page"),
+		Tenant: tenant, Queue: name, State: listedStates[v.State], Kind: v.Kind, Header: header, PageSize: rows, PageToken: q.Get("page"),
 	})
 	if err != nil {
 		return view{}, err
@@ -59,7 +66,24 @@ func (h *handler) queue(r *request) (view, error) {
 	v.Depth = newChart("tasks that are ready, delayed or leased", 320, 80, depths(seen))
 	v.Rates = newChart("tasks per second", 320, 80, rates(seen))
 	v.Failing = newChart("failed attempts and expired leases per second", 320, 80, failing(seen))
-	return view{"Queue " + name, "queue", v}, nil
+	return view{"Queue " + name, "queue", &v}, nil
+}
+
+// Link returns the address of the page with tasks in a state and with the same filter.
+func (v *queueView) Link(state, page string) string {
+	return link("queue", "tenant", v.Tenant, "queue", v.Queue.Queue, "state", state, "kind", v.Kind, "header", v.Header, "page", page)
+}
+
+// headerOf converts the value of a field for a header. The text "" selects all tasks.
+func headerOf(text string) (*adminpb.HeaderFilter, error) {
+	if text == "" {
+		return nil, nil
+	}
+	key, value, found := strings.Cut(text, "=")
+	if !found {
+		return nil, status.Errorf(codes.InvalidArgument, "header %q has no value: write it as in trace=7f3a", text)
+	}
+	return &adminpb.HeaderFilter{Key: key, Value: value}, nil
 }
 
 // back returns the address of the page of the queue that a form names.

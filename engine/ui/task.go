@@ -11,10 +11,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// These constants limit what the page shows of a payload.
+// These constants limit what the page shows of a payload or result.
 const (
 	payloadTextMax = 64 << 10
 	payloadHexMax  = 4 << 10
@@ -27,11 +31,14 @@ type taskView struct {
 	ID, Tenant  string // the filled-in form
 	ByTenant    bool
 	HeaderNames []string
-	Content     payload
+	Done        *queuepb.AwaitResultResponse // instead of Task, for a task whose result is kept
+	Attempts    []*adminpb.Attempt           // the failed ones
+	Content     payload                      // the payload or the result
 }
 
-// payload is the readable form of a payload.
+// payload is the readable form of a payload or result.
 type payload struct {
+	Label string
 	Kind  string // "JSON", "text" or "bytes"
 	Text  string
 	Bytes uint64
@@ -45,19 +52,48 @@ func (h *handler) task(r *request) (view, error) {
 		return view{"Find a task", "task", v}, nil
 	}
 	out, err := h.Tasks.GetTask(r.ctx(), &queuepb.GetTaskRequest{Tenant: v.Tenant, Id: v.ID})
-	if err != nil {
+	switch {
+	case status.Code(err) == codes.NotFound:
+		if v.Done = h.result(r, v.Tenant, v.ID); v.Done == nil {
+			return view{}, err
+		}
+		v.Content = readable("Result", v.Done.GetResult())
+	case err != nil:
 		return view{}, err
+	default:
+		v.Task = out.GetTask()
+		if v.Attempts, err = h.attempts(r, v.Tenant, v.ID); err != nil {
+			return view{}, err
+		}
+		v.HeaderNames = slices.Sorted(maps.Keys(v.GetHeaders()))
+		v.Content = readable("Payload", v.GetPayload())
 	}
-	v.Task = out.GetTask()
-	v.HeaderNames = slices.Sorted(maps.Keys(v.GetHeaders()))
-	v.Content = readable(v.GetPayload())
 	return view{"Task " + v.ID, "task", v}, nil
 }
 
-// readable returns the readable form of a payload: indented if it is JSON, as it is if it is text,
+// attempts returns the failed attempts of a task. A task that was completed in the meantime has
+// none, and neither has a user without the scope admin.
+func (h *handler) attempts(r *request, tenant, id string) ([]*adminpb.Attempt, error) {
+	out, err := h.Admin.ListAttempts(r.ctx(), &adminpb.ListAttemptsRequest{Tenant: tenant, Id: id})
+	if code := status.Code(err); code == codes.NotFound || code == codes.PermissionDenied {
+		return nil, nil
+	}
+	return out.GetAttempts(), err
+}
+
+// result returns the stored result of a task, or nil without one or without the permission.
+func (h *handler) result(r *request, tenant, id string) *queuepb.AwaitResultResponse {
+	out, err := h.Tasks.AwaitResult(r.ctx(), &queuepb.AwaitResultRequest{Tenant: tenant, Id: id})
+	if err != nil || out.GetState() != queuepb.TaskState_TASK_STATE_DONE {
+		return nil
+	}
+	return out
+}
+
+// readable returns the readable form of a payload or result: indented if it is JSON, as it is if it is text,
 // and in hexadecimal digits otherwise.
-func readable(raw []byte) payload {
-	p := payload{Kind: "bytes", Bytes: uint64(len(raw))}
+func readable(label string, raw []byte) payload {
+	p := payload{Label: label, Kind: "bytes", Bytes: uint64(len(raw))}
 	if utf8.Valid(raw) && !strings.ContainsFunc(string(raw[:min(len(raw), payloadTextMax)]), unprintable) {
 		p.Kind = "text"
 		text := raw

@@ -17,7 +17,7 @@ const Root = "/ui/"
 type Options struct {
 	// Admin is the admin service.
 	Admin adminpb.AdminServiceServer
-	// Tasks is the queue service. The page calls only GetTask.
+	// Tasks is the queue service. The page calls only GetTask and AwaitResult.
 	Tasks queuepb.QueueServiceServer
 	// Guard authenticates a request by its header Authorization. It passes accepted requests on with
 	// the caller's identity in the context, or calls refuse with a gRPC status.
@@ -75,6 +75,9 @@ func New(o Options) http.Handler {
 	h.page("queue", h.queue)
 	h.page("task", h.task)
 	h.page("dead", h.dead)
+	h.page("failures", h.recent)
+	h.page("recurring", h.recurringList)
+	h.page("recurring/task", h.recurring)
 	h.page("tenants", h.tenants)
 	h.page("cluster", h.cluster)
 	h.change("queue/pause", false, h.pause)
@@ -85,6 +88,10 @@ func New(o Options) http.Handler {
 	h.change("dead/purge", true, h.purgeDead)
 	h.change("dead/selected/redrive", false, h.redriveSelected)
 	h.change("dead/selected/purge", true, h.purgeSelected)
+	h.change("recurring/pause", false, h.pauseRecurring)
+	h.change("recurring/resume", false, h.resumeRecurring)
+	h.change("recurring/run", false, h.runRecurring)
+	h.change("recurring/delete", true, h.deleteRecurring)
 	return h
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ type operators struct {
 	token string // of an operator
 	api   queuepb.QueueServiceClient
 	task  string // the id of a leased task
+	done  string // the id of a task whose result is kept
 }
 
 func serveOperators(t *testing.T) *operators {
@@ -51,14 +53,48 @@ func serveOperators(t *testing.T) *operators {
 	t.Cleanup(func() { require.NoError(t, to.Close()) })
 	o.api = to.API()
 	o.fill()
+	o.done = o.finish()
 	admin, err := client.DialAdmin(n.Admin(), client.WithToken(o.token))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, admin.Close()) })
 	_, err = admin.ConfigureTenant(t.Context(), &adminpb.ConfigureTenantRequest{Tenant: "acme", Quotas: &adminpb.Quotas{TasksMax: 1_000_000, BytesMax: 8 << 30, EnqueuesPerSMax: 5_000}})
 	require.NoError(t, err)
+	o.repeat(admin)
 	_, err = admin.PauseQueue(t.Context(), &adminpb.PauseQueueRequest{Tenant: "acme", Queue: "reports/monthly"})
 	require.NoError(t, err)
 	return o
+}
+
+// repeat creates recurring tasks.
+func (o *operators) repeat(admin adminpb.AdminServiceClient) {
+	o.t.Helper()
+	task := &adminpb.RecurringTemplate{Payload: []byte(`{"template":"digest"}`), Headers: map[string]string{"kind": "mail:digest"}, MaxAttempts: 5}
+	for name, spec := range map[string]*adminpb.RecurringSpec{
+		"digest":  {Cron: "30 8 * * mon-fri", TimeZone: "Europe/Berlin", JitterMs: 60_000, Overlap: adminpb.Overlap_OVERLAP_SKIP, Task: task},
+		"cleanup": {IntervalMs: 900_000, Missed: adminpb.MissedRuns_MISSED_RUNS_SKIP, Task: task},
+	} {
+		_, err := admin.SetRecurring(o.t.Context(), &adminpb.SetRecurringRequest{Tenant: "acme", Queue: "mail", Name: name, Spec: spec})
+		require.NoError(o.t, err)
+	}
+	_, err := admin.PauseRecurring(o.t.Context(), &adminpb.PauseRecurringRequest{Tenant: "acme", Queue: "mail", Name: "cleanup"})
+	require.NoError(o.t, err)
+}
+
+// finish completes a task with a result, and returns the id of the task.
+func (o *operators) finish() string {
+	o.t.Helper()
+	created, err := o.api.Enqueue(o.t.Context(), &queuepb.EnqueueRequest{Tenant: "acme", Tasks: []*queuepb.NewTask{{Queue: "thumbnail", ResultRetentionMs: 3_600_000}}})
+	require.NoError(o.t, err)
+	claimed, err := o.api.Claim(o.t.Context(), &queuepb.ClaimRequest{Tenant: "acme", Queues: []string{"thumbnail"}, MaxTasks: 1})
+	require.NoError(o.t, err)
+	require.Len(o.t, claimed.GetTasks(), 1)
+	task := claimed.GetTasks()[0]
+	out, err := o.api.Complete(o.t.Context(), &queuepb.CompleteRequest{Tenant: "acme", Completions: []*queuepb.Completion{
+		{Id: task.GetId(), Token: task.GetToken(), Result: []byte(`{"width":320,"height":200}`)},
+	}})
+	require.NoError(o.t, err)
+	require.Nil(o.t, out.GetResults()[0].GetError())
+	return created.GetResults()[0].GetId()
 }
 
 // fill creates queues, with tasks in each state in one of them.
@@ -72,6 +108,11 @@ func (o *operators) fill() {
 	require.NoError(o.t, err)
 	require.Len(o.t, claimed.GetTasks(), 12)
 	o.task = claimed.GetTasks()[0].GetId()
+	extended, err := o.api.Extend(o.t.Context(), &queuepb.ExtendRequest{Tenant: "acme", Extensions: []*queuepb.Extension{
+		{Id: o.task, Token: claimed.GetTasks()[0].GetToken(), LeaseMs: 600_000, Note: "row 5,000 of 12,000"},
+	}})
+	require.NoError(o.t, err)
+	require.Nil(o.t, extended.GetResults()[0].GetError())
 	in := &queuepb.FailRequest{Tenant: "acme"}
 	for i, task := range claimed.GetTasks()[1:] {
 		f := &queuepb.Failure{Id: task.GetId(), Token: task.GetToken(), Error: "dial tcp 192.0.2.7:25: connect: connection refused", Permanent: i%2 == 0}
@@ -124,6 +165,11 @@ func (o *operators) pages() map[string]string {
 		"queue":   "queue?tenant=acme&queue=mail",
 		"leased":  "queue?tenant=acme&queue=mail&state=leased",
 		"task":    "task?tenant=acme&id=" + o.task,
+		"failing": "failures?tenant=acme",
+		"filter":  "queue?tenant=acme&queue=mail&kind=none&header=trace%3D7f",
+		"done":    "task?tenant=acme&id=" + o.done,
+		"repeats": "recurring?tenant=acme",
+		"repeat":  "recurring/task?tenant=acme&queue=mail&name=digest",
 		"dead":    "dead?tenant=acme&queue=mail&reason=permanent",
 		"tenants": "tenants",
 		"cluster": "cluster",
@@ -203,6 +249,75 @@ func TestThePageForOperatorsChangesDeadLetters(t *testing.T) {
 	b.press(kb.Enter)
 	b.until("document.querySelector('.notice')?.textContent === 'Redrove 6 tasks.'")
 	assert.InDelta(t, 0, b.number("document.querySelectorAll('tbody tr').length"), 0)
+	b.stays(o.root)
+}
+
+func TestThePageForOperatorsRunsRecurringTasks(t *testing.T) {
+	longtest.Only(t)
+	o := serveOperators(t)
+	b := open(t, 1440, 900, light)
+	o.signIn(b, true)
+	b.show(o.root + o.pages()["repeat"])
+	b.do(chromedp.Focus(chromedp.CSS("form[action='/ui/recurring/run'] button")))
+	b.press(kb.Enter)
+	b.until("document.querySelector('.notice')?.textContent.startsWith('Enqueued task ')")
+	b.do(chromedp.Focus(chromedp.CSS("form[action='/ui/recurring/pause'] button")))
+	b.press(kb.Enter)
+	b.until("document.querySelector('.notice')?.textContent === 'The recurring task is paused.'")
+	b.do(chromedp.Focus(chromedp.CSS("#sure-delete")))
+	b.press(" ")
+	b.do(chromedp.Focus(chromedp.CSS("form[action='/ui/recurring/delete'] button")))
+	b.press(kb.Enter)
+	b.until("location.pathname === '/ui/recurring' && document.readyState === 'complete'")
+	assert.InDelta(t, 1, b.number("document.querySelectorAll('tbody tr').length"), 0)
+	b.stays(o.root)
+}
+
+// The time of the first paint is only logged, because it depends on the host. engine/README.md has
+// the figures of one host.
+func TestThePageForOperatorsWithManyQueues(t *testing.T) {
+	longtest.Only(t)
+	o := serveOperators(t)
+	const queues, batch, loads = 10_000, 500, 9
+	for from := 0; from < queues; from += batch {
+		in := &queuepb.EnqueueRequest{Tenant: "many"}
+		for i := from; i < from+batch; i++ {
+			in.Tasks = append(in.Tasks, &queuepb.NewTask{Queue: fmt.Sprintf("queue-%05d", i), Payload: []byte("x")})
+		}
+		out, err := o.api.Enqueue(t.Context(), in)
+		require.NoError(t, err)
+		for _, r := range out.GetResults() {
+			require.Nil(t, r.GetError())
+		}
+	}
+	b := open(t, 1440, 900, light)
+	o.signIn(b, false)
+	var paints []int
+	for range loads {
+		b.show(o.root + "?tenant=many")
+		assert.InDelta(t, 50, b.number("document.querySelectorAll('tbody tr').length"), 0)
+		b.until("performance.getEntriesByName('first-contentful-paint').length === 1")
+		paints = append(paints, int(b.number("performance.getEntriesByName('first-contentful-paint')[0].startTime")))
+	}
+	slices.Sort(paints)
+	t.Logf("first paint with %d queues: median %d ms, longest %d ms of %d loads", queues, paints[loads/2], paints[loads-1], loads)
+	b.stays(o.root)
+}
+
+func TestThePageForOperatorsFollowsFailures(t *testing.T) {
+	longtest.Only(t)
+	o := serveOperators(t)
+	b := open(t, 390, 844, dark)
+	o.signIn(b, false)
+	b.show(o.root + "failures?queue=webhooks")
+	assert.InDelta(t, 0, b.number("document.querySelectorAll('tbody tr').length"), 0)
+	claimed, err := o.api.Claim(t.Context(), &queuepb.ClaimRequest{Tenant: "acme", Queues: []string{"webhooks"}, MaxTasks: 1})
+	require.NoError(t, err)
+	require.Len(t, claimed.GetTasks(), 1)
+	task := claimed.GetTasks()[0]
+	_, err = o.api.Fail(t.Context(), &queuepb.FailRequest{Tenant: "acme", Failures: []*queuepb.Failure{{Id: task.GetId(), Token: task.GetToken(), Error: "410 gone"}}})
+	require.NoError(t, err)
+	b.until("document.querySelector('tbody tr')?.lastElementChild.textContent === '410 gone'")
 	b.stays(o.root)
 }
 

@@ -158,6 +158,20 @@ func settled(ids []string) (results []*queuepb.SettleResult) {
 	return results
 }
 
+func (a *admin) ListAttempts(context.Context, *adminpb.ListAttemptsRequest) (*adminpb.ListAttemptsResponse, error) {
+	return &adminpb.ListAttemptsResponse{Attempts: []*adminpb.Attempt{
+		{Attempt: 1, EndedAtMs: someTime, Outcome: adminpb.Outcome_OUTCOME_LEASE_EXPIRED},
+		{Attempt: 2, EndedAtMs: someTime, Outcome: adminpb.Outcome_OUTCOME_FAILED, Error: "no such mailbox"},
+	}}, nil
+}
+
+func (a *admin) ListFailures(context.Context, *adminpb.ListFailuresRequest) (*adminpb.ListFailuresResponse, error) {
+	return &adminpb.ListFailuresResponse{Failures: []*adminpb.RecentFailure{
+		{Tenant: "acme", Queue: "mail", Id: "b", Attempt: &adminpb.Attempt{EndedAtMs: someTime}, DeathReason: adminpb.DeathReason_DEATH_REASON_EXPIRED},
+		{Tenant: "acme", Queue: "mail", Id: "a", Attempt: &adminpb.Attempt{Attempt: 2, EndedAtMs: someTime, Outcome: adminpb.Outcome_OUTCOME_FAILED, Error: "no such mailbox"}},
+	}}, nil
+}
+
 func (a *admin) CancelTasks(_ context.Context, r *adminpb.CancelTasksRequest) (*adminpb.CancelTasksResponse, error) {
 	return &adminpb.CancelTasksResponse{Results: settled(r.GetIds())}, nil
 }
@@ -319,6 +333,9 @@ var administration = []string{
 	"tasks list --queue mail --state delayed",
 	"tasks list --queue mail --state ready --kind welcome",
 	"tasks list --queue mail --state ready --payload-max 1KiB --limit 1",
+	"tasks list --queue mail --state leased --header trace=a=b",
+	"tasks attempts a",
+	"tasks failures --queue mail --limit 5",
 	"tasks cancel a b --yes",
 	"tasks reschedule a b --now",
 	"tasks reschedule a --at 2030-01-01T09:00:00Z --tenant acme",
@@ -331,6 +348,7 @@ var administration = []string{
 	"dead redrive --queue mail --all",
 	"dead redrive --queue mail --error-contains timeout --tenant acme",
 	"dead redrive --queue mail --kind welcome",
+	"dead redrive --queue mail --header trace=7f",
 	"dead purge a --yes",
 	"dead purge --queue mail --reason expired --yes",
 	"tenants list",
@@ -394,7 +412,7 @@ func TestListsAreWalkedPageByPage(t *testing.T) {
 	s.json(&out, "tasks", "list", "--queue", "q", "--state", "ready", "--limit", "1", "--page-token", "2")
 	assert.Len(t, out.Tasks, 1)
 	assert.Equal(t, "3", out.Next)
-	assert.Equal(t, []string{`ListTasks {"tenant":"","queue":"q","state":"TASK_STATE_READY","page_size":1,"page_token":"2","kind":""}`}, a.take())
+	assert.Equal(t, []string{`ListTasks {"tenant":"","queue":"q","state":"TASK_STATE_READY","page_size":1,"page_token":"2","kind":"","header":null}`}, a.take())
 	s.json(&out, "dead", "list", "--queue", "q", "--limit", "2500")
 	assert.Len(t, out.Tasks, 3)
 	assert.Contains(t, a.take()[0], `"page_size":1000`)

@@ -95,6 +95,7 @@ func TestATaskWithHeaders(t *testing.T) {
 	list := s.ok("tasks", "list", "--queue", "mail", "--state", "ready", "--kind", "welcome")
 	assert.Regexp(t, "LEASED UNTIL +HEADERS +PAYLOAD\n", list)
 	assert.Contains(t, list, "kind=welcome trace=a=b c  line\n")
+	assert.Equal(t, list, s.ok("tasks", "list", "--queue", "mail", "--state", "ready", "--header", "trace=a=b c"))
 	assert.NotContains(t, list, "hello")
 
 	claimed := strings.Split(s.ok("claim", "--queue", "mail"), "\n")

@@ -28,6 +28,7 @@ func (a deadCommands) dead() *cobra.Command {
 // deadFlags select dead tasks by a filter, or select all dead tasks of a queue.
 type deadFlags struct {
 	queue, contains, kind string
+	header                *adminpb.HeaderFilter
 	reason                adminpb.DeathReason
 	from, before          time.Time
 	all                   bool
@@ -41,12 +42,13 @@ func (f *deadFlags) define(c *cobra.Command) {
 		"attempts: only those that used up their attempts; expired: only those whose time to live ended; permanent: only those that a worker failed permanently")
 	flags.StringVar(&f.contains, "error-contains", "", "only those whose last error contains this text")
 	flags.StringVar(&f.kind, "kind", "", "only those whose header kind has this value")
+	flags.Var(headerFilterValue{&f.header}, "header", "only those with this header, as in trace=7f3a")
 	flags.Var(timeValue{&f.from}, "died-from", "only those that died at this time or later")
 	flags.Var(timeValue{&f.before}, "died-before", "only those that died before this time")
 }
 
 func (f *deadFlags) filters() bool {
-	return f.reason != 0 || f.contains != "" || f.kind != "" || !f.from.IsZero() || !f.before.IsZero()
+	return f.reason != 0 || f.contains != "" || f.kind != "" || f.header != nil || !f.from.IsZero() || !f.before.IsZero()
 }
 
 // filter returns the filter that the flags describe. With --all it returns an empty filter; if no
@@ -55,7 +57,7 @@ func (f *deadFlags) filter() *adminpb.DeadFilter {
 	if !f.all && !f.filters() {
 		return nil
 	}
-	out := &adminpb.DeadFilter{Reason: f.reason, ErrorContains: f.contains, Kind: f.kind}
+	out := &adminpb.DeadFilter{Reason: f.reason, ErrorContains: f.contains, Kind: f.kind, Header: f.header}
 	if !f.from.IsZero() {
 		out.DiedFromMs = f.from.UnixMilli()
 	}

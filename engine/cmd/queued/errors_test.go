@@ -44,6 +44,7 @@ var mistakes = [][]string{
 	{"enqueue", "--queue", "q", "hello", "--priority", "high"},
 	{"enqueue", "--queue", "q", "hello", "--header", "kind"},
 	{"enqueue", "--queue", "q", "hello", "--header", "kind=a", "--header", "kind=b"},
+	{"tasks", "list", "--queue", "q", "--state", "ready", "--header", "trace"},
 	{"claim"},
 	{"claim", "--queue", "q", "--max", "0"},
 	{"claim", "--queue", "q=heavy"},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/config"
 )
 
@@ -126,6 +127,22 @@ func (v headersValue) Set(text string) error {
 func (headersValue) Type() string { return "header" }
 
 func (headersValue) String() string { return "" }
+
+// headerFilterValue is a flag that selects tasks by a header, KEY=VALUE.
+type headerFilterValue struct{ to **adminpb.HeaderFilter }
+
+func (v headerFilterValue) Set(text string) error {
+	key, value, found := strings.Cut(text, "=")
+	if !found {
+		return errors.New("has no value: write it as in trace=7f3a")
+	}
+	*v.to = &adminpb.HeaderFilter{Key: key, Value: value}
+	return nil
+}
+
+func (headerFilterValue) Type() string { return "header" }
+
+func (headerFilterValue) String() string { return "" }
 
 // wordValue is a flag whose value is one of a fixed set of words. words[i] selects values[i].
 type wordValue[T any] struct {

@@ -14,14 +14,15 @@ import (
 )
 
 func (a taskCommands) tasks() *cobra.Command {
-	return group("tasks", "List a queue's tasks by state, and reschedule, prioritize and cancel tasks", `  queued tasks list --queue mail --state delayed
+	return group("tasks", "List a queue's tasks by state, list failures, and reschedule, prioritize and cancel tasks", `  queued tasks list --queue mail --state delayed
   queued tasks reschedule 0000000000000000000000g1 --now
   queued tasks cancel 0000000000000000000000g1`,
-		a.list(), a.reschedule(), a.prioritize(), a.cancel())
+		a.list(), a.attempts(), a.failures(), a.reschedule(), a.prioritize(), a.cancel())
 }
 
 func (a taskCommands) list() *cobra.Command {
 	var queue, kind string
+	var header *adminpb.HeaderFilter
 	var state queuepb.TaskState
 	var payloadMax uint64
 	var p pages
@@ -40,6 +41,7 @@ func (a taskCommands) list() *cobra.Command {
 		queuepb.TaskState_TASK_STATE_READY, queuepb.TaskState_TASK_STATE_DELAYED, queuepb.TaskState_TASK_STATE_LEASED, queuepb.TaskState_TASK_STATE_DEAD,
 	}, "ready, delayed, leased or dead")
 	c.Flags().StringVar(&kind, "kind", "", "only tasks whose header kind has this value")
+	c.Flags().Var(headerFilterValue{&header}, "header", "only tasks with this header, as in trace=7f3a")
 	c.Flags().Var(sizeValue{&payloadMax}, "payload-max", "cut longer payloads to this size")
 	p.flags(c.Flags())
 	needs(c, "queue", "state")
@@ -51,7 +53,9 @@ func (a taskCommands) list() *cobra.Command {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListTasksResponse{}
 			err := p.walk(a.app, func(size uint32, token string) (int, string, error) {
-				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{Tenant: conn.tenant, Queue: queue, State: state, Kind: kind, PageSize: size, PageToken: token, PayloadBytesMax: uint32(payloadMax)})
+				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{
+					Tenant: conn.tenant, Queue: queue, State: state, Kind: kind, Header: header, PageSize: size, PageToken: token, PayloadBytesMax: uint32(payloadMax),
+				})
 				all.Tasks, all.PayloadBytes = append(all.Tasks, out.GetTasks()...), append(all.PayloadBytes, out.GetPayloadBytes()...)
 				all.NextPageToken = out.GetNextPageToken()
 				return len(out.GetTasks()), out.GetNextPageToken(), err

@@ -10,6 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // ListDead implements adminpb.AdminServiceServer.
@@ -81,14 +82,20 @@ var outcomes = map[queue.Outcome]adminpb.Outcome{
 func deadTask(tenant string, id queue.ID, f *shard.Found) *adminpb.DeadTask {
 	m := &adminpb.DeadTask{
 		Task: call.TaskMessage(tenant, id, *f), DiedAtMs: f.DeadRecord.DiedAtMs, Reason: reasons[f.DeadRecord.Reason],
+		Attempts: attemptMessages(f.Attempts),
 	}
-	most := historyBytesMax / max(1, len(f.Attempts))
-	for _, t := range f.Attempts {
-		m.Attempts = append(m.Attempts, &adminpb.Attempt{
+	return m
+}
+
+// attemptMessages converts the history of one task.
+func attemptMessages(all []storage.NumberedAttempt) (out []*adminpb.Attempt) {
+	most := historyBytesMax / max(1, len(all))
+	for _, t := range all {
+		out = append(out, &adminpb.Attempt{
 			Attempt: t.Number, EndedAtMs: t.EndedAtMs, Outcome: outcomes[t.Outcome], Error: cut(t.Error, most),
 		})
 	}
-	return m
+	return out
 }
 
 func cut(text string, most int) string {
@@ -114,8 +121,9 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 	case before > 0 && from >= before:
 		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("must be less than filter.died_before_ms, %d, not %d", before, from)}
 	}
+	var has func(*shard.Found) bool
 	if bad == nil {
-		bad = queue.CheckHeaderValue("filter.kind", f.GetKind())
+		has, bad = headerMatch("filter.", f.GetKind(), f.GetHeader())
 	}
 	if bad != nil {
 		return nil, bad
@@ -124,7 +132,7 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 		r := &d.DeadRecord
 		return (f.GetReason() == 0 || reasons[r.Reason] == f.GetReason()) &&
 			strings.Contains(d.LastError, f.GetErrorContains()) &&
-			(f.GetKind() == "" || isKind(d, f.GetKind())) &&
+			(has == nil || has(d)) &&
 			r.DiedAtMs >= from && (before == 0 || r.DiedAtMs < before)
 	}, nil
 }

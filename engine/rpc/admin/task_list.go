@@ -37,7 +37,10 @@ func (a *Service) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (
 	}
 	list, out := route.AdminCall(here, adminpb.AdminServiceClient.ListTasks), &adminpb.ListTasksResponse{}
 	out.NextPageToken, err = a.listAll(ctx, l, in.GetPageSize(), in.GetPageToken(), func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error) {
-		part := &adminpb.ListTasksRequest{Tenant: in.GetTenant(), Queue: in.GetQueue(), State: in.GetState(), Kind: in.GetKind(), PageSize: size, PageToken: token, PayloadBytesMax: in.GetPayloadBytesMax()}
+		part := &adminpb.ListTasksRequest{
+			Tenant: in.GetTenant(), Queue: in.GetQueue(), State: in.GetState(), Kind: in.GetKind(), Header: in.GetHeader(), PageSize: size, PageToken: token,
+			PayloadBytesMax: in.GetPayloadBytesMax(),
+		}
 		page, err := list.At(ctx, at, part)
 		if err != nil {
 			return 0, 0, "", err
@@ -70,17 +73,12 @@ func (a *Service) taskList(ctx context.Context, in *adminpb.ListTasksRequest) (s
 		err = &queue.FieldError{Field: "state", Problem: fmt.Sprintf("must be TASK_STATE_READY, TASK_STATE_DELAYED, TASK_STATE_LEASED or TASK_STATE_DEAD, not %v", in.GetState())}
 	}
 	l := shard.List{Tenant: tenant, Queue: in.GetQueue(), State: state}
-	if kind := in.GetKind(); err == nil && kind != "" {
-		err = call.FieldErr(queue.CheckHeaderValue("kind", kind))
-		l.Match = func(t *shard.Found) bool { return isKind(t, kind) }
+	if err != nil {
+		return l, err
 	}
-	return l, err
-}
-
-// isKind reports whether a task's header "kind" has a value.
-func isKind(t *shard.Found, kind string) bool {
-	headers, _ := t.Task.Split()
-	return headers.Get(queue.KindHeader) == kind
+	match, bad := headerMatch("", in.GetKind(), in.GetHeader())
+	l.Match = match
+	return l, call.FieldErr(bad)
 }
 
 func (a *Service) listTasksHere(ctx context.Context, l shard.List, in *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
