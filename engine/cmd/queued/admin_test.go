@@ -412,7 +412,7 @@ func TestListsAreWalkedPageByPage(t *testing.T) {
 	s.json(&out, "tasks", "list", "--queue", "q", "--state", "ready", "--limit", "1", "--page-token", "2")
 	assert.Len(t, out.Tasks, 1)
 	assert.Equal(t, "3", out.Next)
-	assert.Equal(t, []string{`ListTasks {"tenant":"","queue":"q","state":"TASK_STATE_READY","page_size":1,"page_token":"2","kind":"","header":null}`}, a.take())
+	assert.Equal(t, []string{`ListTasks {"tenant":"","queue":"q","state":"TASK_STATE_READY","page_size":1,"page_token":"2","kind":"","payload_bytes_max":0}`}, a.take())
 	s.json(&out, "dead", "list", "--queue", "q", "--limit", "2500")
 	assert.Len(t, out.Tasks, 3)
 	assert.Contains(t, a.take()[0], `"page_size":1000`)
