@@ -460,7 +460,7 @@ func TestTheNodesSayAtOnceWhoLeads(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return c.watchers.Load() == 3 }, patience, time.Millisecond, "each node is watched")
 	c.nodes[0].kill()
-	// The others still name the node: the session has tried, and pauses. What it met depends on when
+	// The others still name the node: the session has tried, and pauses. Its error depends on when
 	// its connection ended.
 	require.Eventually(t, func() bool {
 		return regexp.MustCompile(`connection refused|reset by peer|broken pipe|EOF`).MatchString(p.links.problem().Error())

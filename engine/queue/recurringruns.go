@@ -1,7 +1,7 @@
 package queue
 
-// runRecurring enqueues the tasks of the recurring tasks that are due. It settles up to
-// Config.runsMax due times. If more have passed, the next Tick is due immediately and continues.
+// runRecurring enqueues a task for each due time that has passed. It settles up to Config.runsMax
+// due times. If more have passed, the next Tick runs immediately and continues.
 // The task and the progress are in one commit, so each due time becomes at most one task.
 func (s *State) runRecurring() {
 	for left := s.cfg.runsMax; left > 0; {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A task may hold its key while it is unfinished, or for a window of its own. Such a key is unique: the
+// A task may hold its key while it is unfinished, or for a window that it sets. Such a key is unique: the
 // task stores a hash of it, so that the event that frees the key also removes the key's record, in
 // the same commit. A task with a plain idempotency key does not store its key; see removed.go.
 //
@@ -81,7 +81,7 @@ type UniqueRef struct {
 	Bucket      int64 // part of the record's key in the store
 	ExpiresAtMs int64 // 0 if the key has no window
 	// Started is true if the task was leased or died, so that it cannot be replaced. The other fields
-	// are those of the task's records, for as long as it has not started. With them the task can be
+	// are those of the task's records, until it starts. With them the task can be
 	// removed without reading its records, which may still be on their way to the store.
 	Started  bool
 	Bytes    uint32 // of the payload, including headers
@@ -103,7 +103,7 @@ func (k *UniqueRef) stored(key KeyHash) *Stored {
 }
 
 // uniqueBucketMs returns the width of the buckets for a window. It is base or, for a long window, a
-// multiple of base by a power of two, so that there are at most eight buckets of each width, and few
+// multiple of base by a power of two, so that at most eight buckets of each width exist, and few
 // widths.
 func uniqueBucketMs(base, windowMs int64) int64 {
 	width := base

@@ -115,7 +115,7 @@ type dueTask struct {
 	dueMs int64
 }
 
-// dueTasks returns the next due tasks of a lane: at most as many as the page has room for. more is
+// dueTasks returns the next due tasks of a lane: at most the number that fits in the page. more is
 // true if there are further ones.
 func (l *readyList) dueTasks(lane uint8) (due []dueTask, more bool, err error) {
 	most := min(l.Limit-len(l.out), l.LookMax-l.looked)
