@@ -47,12 +47,13 @@ func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError
 	switch {
 	case priority > MaxPriority:
 		return Outside("priority", priority, 0, MaxPriority)
-	case len(t.Payload) > l.PayloadBytesMax:
-		return &FieldError{"payload", fmt.Sprintf("has %d bytes: send at most %d", len(t.Payload), l.PayloadBytesMax)}
 	case t.DelayMs > l.DelayMsMax:
 		return Outside("delay_ms", t.DelayMs, 0, l.DelayMsMax)
 	case t.NotBeforeMs > 0 && t.DelayMs > 0:
 		return &FieldError{"not_before_ms", "is set together with delay_ms: set one of them"}
+	}
+	if err := l.CheckPayload(t.Payload); err != nil {
+		return err
 	}
 	if err := l.CheckDue("not_before_ms", nowMs, t.NotBeforeMs); err != nil {
 		return err
@@ -66,6 +67,14 @@ func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError
 	return l.CheckPolicy(&Policy{
 		MaxAttempts: t.MaxAttempts, LeaseMs: t.LeaseMs, Backoff: t.Backoff, TTLMs: t.TTLMs, RetentionMs: t.RetentionMs,
 	})
+}
+
+// CheckPayload checks the payload of a task.
+func (l *Limits) CheckPayload(payload []byte) *FieldError {
+	if n := len(payload); n > l.PayloadBytesMax {
+		return &FieldError{"payload", fmt.Sprintf("has %d bytes: send at most %d", n, l.PayloadBytesMax)}
+	}
+	return nil
 }
 
 // CheckDue checks the time when a task becomes ready; 0 is allowed and means now. nowMs is the current

@@ -206,24 +206,29 @@ func leadFrom(
 	return g, store
 }
 
-// Each due time becomes one task, although the leader is killed again and again, often between the
-// commits of one catch-up.
-func TestEachDueTimeRunsOnceAcrossLeaderKills(t *testing.T) {
-	n, kills := longtest.Count(t, 700, 10_000), longtest.Count(t, 10, 50)
-	rng := rand.New(rand.NewPCG(3, 4))
+// leaders returns a function that calls leadFrom for the next of three nodes. The nodes have one log.
+func leaders(t *testing.T, now func() int64, cfg queue.Config) func(term uint64, left, unknown int) (*Group, *storage.Store) {
 	stores := make([]*storage.Store, 3)
 	for i := range stores {
 		var err error
 		stores[i], err = storage.Open(fmt.Sprint("node", i), storage.Options{FS: vfs.NewMem(), Durability: storage.Sync, Replicated: true})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, stores[i].Close()) }()
+		t.Cleanup(func() { require.NoError(t, stores[i].Close()) })
 	}
 	var entries []storage.LogEntry
+	return func(term uint64, left, unknown int) (*Group, *storage.Store) {
+		return leadFrom(t, stores[term%3], &entries, now, cfg, term, left, unknown)
+	}
+}
+
+// Each due time becomes one task, although the leader is killed again and again, often between the
+// commits of one catch-up.
+func TestEachDueTimeRunsOnceAcrossLeaderKills(t *testing.T) {
+	n, kills := longtest.Count(t, 700, 10_000), longtest.Count(t, 10, 50)
+	rng := rand.New(rand.NewPCG(3, 4))
 	clock := &fixture{t: t}
 	clock.nowMs.Store(1_000)
-	lead := func(term uint64, left, unknown int) (*Group, *storage.Store) {
-		return leadFrom(t, stores[term%3], &entries, clock.nowMs.Load, queue.Config{RecurringPerTenant: n}, term, left, unknown)
-	}
+	lead := leaders(t, clock.nowMs.Load, queue.Config{RecurringPerTenant: n})
 	const many = 1 << 30
 	m := newManyRecurring(n, 1_000)
 	g, _ := lead(1, many, 0)

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/longtest"
@@ -134,19 +133,9 @@ func TestAKeyHasOneUnfinishedTaskAcrossLeaderKills(t *testing.T) {
 	const producers, workers = 64, 4
 	keys, kills := longtest.Count(t, 200, 1_000), longtest.Count(t, 8, 100)
 	seeds := rand.New(rand.NewPCG(5, 6))
-	stores := make([]*storage.Store, 3)
-	for i := range stores {
-		var err error
-		stores[i], err = storage.Open(fmt.Sprint("node", i), storage.Options{FS: vfs.NewMem(), Durability: storage.Sync, Replicated: true})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, stores[i].Close()) }()
-	}
-	var entries []storage.LogEntry
 	clock := &fixture{t: t}
 	clock.nowMs.Store(1_000)
-	lead := func(term uint64, left, unknown int) (*Group, *storage.Store) {
-		return leadFrom(t, stores[term%3], &entries, clock.nowMs.Load, queue.Config{}, term, left, unknown)
-	}
+	lead := leaders(t, clock.nowMs.Load, queue.Config{})
 	r := &racing{keys: keys}
 	for kill := range kills {
 		clock.nowMs.Add(1_000 * seeds.Int64N(8))

@@ -127,7 +127,7 @@ func nextOf(text string) string {
 
 func (h *handler) login(w http.ResponseWriter, in *http.Request) {
 	next, address := nextOf(in.PostForm.Get("next")), addressOf(in.RemoteAddr)
-	if wait := h.failures.wait(address); wait > 0 {
+	if wait := h.failedSignIns.wait(address); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
 		h.renderLogin(w, http.StatusTooManyRequests, loginView{Next: next, Problem: "Too many failed attempts. Try again in a minute."})
 		return
@@ -145,7 +145,7 @@ func (h *handler) login(w http.ResponseWriter, in *http.Request) {
 		http.Redirect(w, in, next, http.StatusSeeOther)
 	}, func(w http.ResponseWriter, err error) {
 		if status.Code(err) == codes.Unauthenticated {
-			h.failures.add(address)
+			h.failedSignIns.add(address)
 		}
 		h.renderLogin(w, httpStatus(err), loginView{Next: next, Problem: "The server refused the token: " + status.Convert(err).Message()})
 	})

@@ -75,26 +75,26 @@ func TestSigningInStaysOnTheSite(t *testing.T) {
 func TestFailedAttemptsAreLimited(t *testing.T) {
 	s := newSite(t, nil)
 	_, secret := s.token(access.AllTenants, access.AllScopes)
-	for range failuresMax {
+	for range signInsMax {
 		assert.Equal(t, http.StatusUnauthorized, s.send(http.MethodPost, loginPath, url.Values{"token": {"x"}}).Code)
 	}
 	w := s.send(http.MethodPost, loginPath, url.Values{"token": {secret}})
 	assert.Equal(t, http.StatusTooManyRequests, w.Code)
 	assert.Equal(t, "61", w.Header().Get("Retry-After"))
-	s.now = s.now.Add(failuresTime)
+	s.now = s.now.Add(signInsTime)
 	redirected(t, s.send(http.MethodPost, loginPath, url.Values{"token": {secret}}), Root)
 }
 
 func TestAddressesOfFailuresAreLimited(t *testing.T) {
 	now := time.UnixMilli(0)
-	f := newFailures(func() time.Time { return now })
+	f := newFailedSignIns(func() time.Time { return now })
 	for i := range 3 * addressesMax {
 		f.add(fmt.Sprint(i))
 	}
 	assert.LessOrEqual(t, len(f.of), addressesMax+1)
 	assert.Positive(t, f.wait("another"), "further addresses share a limit")
 	assert.Zero(t, f.wait("0"))
-	now = now.Add(failuresTime)
+	now = now.Add(signInsTime)
 	f.add("another")
 	assert.Len(t, f.of, 1)
 }

@@ -51,11 +51,11 @@ const (
 type handler struct {
 	Options
 
-	mux      *http.ServeMux
-	sessions *sessions
-	failures *failures
-	samples  *samples
-	calls    chan struct{} // contains an element for each request that is handled
+	mux           *http.ServeMux
+	sessions      *sessions
+	failedSignIns *failedSignIns
+	samples       *samples
+	calls         chan struct{} // contains an element for each request that is handled
 }
 
 // New returns the handler of the page.
@@ -65,7 +65,7 @@ func New(o Options) http.Handler {
 	}
 	h := &handler{
 		Options: o, mux: http.NewServeMux(), calls: make(chan struct{}, callsMax),
-		sessions: newSessions(o.Now), failures: newFailures(o.Now), samples: newSamples(o.Now),
+		sessions: newSessions(o.Now), failedSignIns: newFailedSignIns(o.Now), samples: newSamples(o.Now),
 	}
 	h.mux.HandleFunc("GET "+assetsRoot, serveAsset)
 	h.mux.HandleFunc("GET "+loginPath, h.showLogin)

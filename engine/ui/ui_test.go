@@ -58,7 +58,7 @@ func TestAFormOfAnotherOriginIsRefused(t *testing.T) {
 		}
 	}
 	assert.Len(t, s.handler.sessions.all, 1)
-	assert.Empty(t, s.handler.failures.of)
+	assert.Empty(t, s.handler.failedSignIns.of)
 	redirected(t, s.send(http.MethodPost, logoutPath, url.Values{"form": {form}}, "Sec-Fetch-Site: same-origin", "Origin: "), "/ui/login")
 }
 

@@ -35,10 +35,17 @@ func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, repeatable bool
 		}
 		return here(ctx, by, in)
 	}
+	return atLeader(ctx, a, 0, repeatable, in, local, there)
+}
+
+// atLeader executes a call at the leader of a shard.
+func atLeader[Q, R any](ctx context.Context, a *Service, shard int, repeatable bool, in Q,
+	local func(context.Context, Q) (R, error), there func(adminpb.AdminServiceClient, context.Context, Q, ...grpc.CallOption) (R, error),
+) (R, error) {
 	if !a.router.Routes(ctx) {
 		return local(ctx, in)
 	}
-	return route.Follow(ctx, a.router, 0, repeatable, route.ForwardMax, route.AdminCall(local, there).Of(in))
+	return route.Follow(ctx, a.router, shard, repeatable, route.ForwardMax, route.AdminCall(local, there).Of(in))
 }
 
 // administrator returns the caller if its token has the scope admin.

@@ -29,10 +29,7 @@ func (a *Service) ListAttempts(ctx context.Context, in *adminpb.ListAttemptsRequ
 		}
 		return &adminpb.ListAttemptsResponse{Attempts: attemptMessages(attempts)}, nil
 	}
-	if !a.router.Routes(ctx) {
-		return here(ctx, in)
-	}
-	return route.Follow(ctx, a.router, int(id.Shard), true, route.ForwardMax, route.AdminCall(here, adminpb.AdminServiceClient.ListAttempts).Of(in))
+	return atLeader(ctx, a, int(id.Shard), true, in, here, adminpb.AdminServiceClient.ListAttempts)
 }
 
 // ListFailures implements adminpb.AdminServiceServer.

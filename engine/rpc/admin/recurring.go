@@ -8,7 +8,6 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc/call"
-	"github.com/pronybench/prony/engine/rpc/route"
 )
 
 type recurringRequest interface {
@@ -36,11 +35,7 @@ func ofRecurring[Q recurringRequest, R any](ctx context.Context, a *Service, in 
 		}
 		return out, nil
 	}
-	if !a.router.Routes(ctx) {
-		return local(ctx, in)
-	}
-	shard := a.shards.RecurringShard(tenant, in.GetQueue())
-	return route.Follow(ctx, a.router, shard, repeatable, route.ForwardMax, route.AdminCall(local, there).Of(in))
+	return atLeader(ctx, a, a.shards.RecurringShard(tenant, in.GetQueue()), repeatable, in, local, there)
 }
 
 // SetRecurring implements adminpb.AdminServiceServer.

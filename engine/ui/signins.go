@@ -8,14 +8,14 @@ import (
 
 // These constants limit failed attempts to sign in.
 const (
-	failuresMax  = 10          // of one address within failuresTime
-	failuresTime = time.Minute // the time after which an address starts anew
+	signInsMax   = 10          // of one address within signInsTime
+	signInsTime  = time.Minute // the time after which an address starts anew
 	addressesMax = 1_000
 )
 
-// failures counts failed attempts to sign in by address. An access token has 256 random bits, so
+// failedSignIns counts failed attempts to sign in by address. An access token has 256 random bits, so
 // that trying finds none; the limit keeps the log and the CPU free of the attempts.
-type failures struct {
+type failedSignIns struct {
 	now func() time.Time
 
 	mu sync.Mutex
@@ -27,8 +27,8 @@ type failed struct {
 	since time.Time
 }
 
-func newFailures(now func() time.Time) *failures {
-	return &failures{now: now, of: map[string]*failed{}}
+func newFailedSignIns(now func() time.Time) *failedSignIns {
+	return &failedSignIns{now: now, of: map[string]*failed{}}
 }
 
 // addressOf returns the host of a remote address.
@@ -40,24 +40,24 @@ func addressOf(remote string) string {
 }
 
 // wait returns how long an address must wait before its next attempt.
-func (f *failures) wait(address string) time.Duration {
+func (f *failedSignIns) wait(address string) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	is := f.of[f.slotLocked(address)]
-	if is == nil || is.times < failuresMax {
+	if is == nil || is.times < signInsMax {
 		return 0
 	}
-	return max(0, failuresTime-f.now().Sub(is.since))
+	return max(0, signInsTime-f.now().Sub(is.since))
 }
 
 // add records a failed attempt of an address.
-func (f *failures) add(address string) {
+func (f *failedSignIns) add(address string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()
 	slot := f.slotLocked(address)
 	is := f.of[slot]
-	if is == nil || now.Sub(is.since) >= failuresTime {
+	if is == nil || now.Sub(is.since) >= signInsTime {
 		is = &failed{since: now}
 		f.of[slot] = is
 	}
@@ -66,12 +66,12 @@ func (f *failures) add(address string) {
 
 // slotLocked returns the key of an address. When there are too many addresses, further ones share
 // a key. The caller holds mu.
-func (f *failures) slotLocked(address string) string {
+func (f *failedSignIns) slotLocked(address string) string {
 	if f.of[address] != nil || len(f.of) < addressesMax {
 		return address
 	}
 	for other, is := range f.of {
-		if f.now().Sub(is.since) >= failuresTime {
+		if f.now().Sub(is.since) >= signInsTime {
 			delete(f.of, other)
 		}
 	}
