@@ -34,6 +34,9 @@ func (r *recent) add(f Failure) {
 	// The text may share memory with a request.
 	f.Error = strings.Clone(strings.ToValidUTF8(f.Error[:min(len(f.Error), recentErrorMax)], ""))
 	if len(r.all) < RecentMax {
+		if r.all == nil {
+			r.all = make([]Failure, 0, RecentMax)
+		}
 		r.all = append(r.all, f)
 		r.next = len(r.all) % RecentMax
 		return

@@ -32,6 +32,7 @@ func TestRecentFailuresAreLimited(t *testing.T) {
 	long := strings.Repeat("ä", recentErrorMax)
 	for i := range uint64(3*RecentMax + 5) {
 		r.add(Failure{Ref: Ref{Seq: i}, Attempt: Attempt{Error: long}})
+		require.Equal(t, RecentMax, cap(r.all), "allocated once, so that the allocations do not depend on the number of failures")
 	}
 	assert.Len(t, r.all, RecentMax)
 	s := &State{}
