@@ -30,7 +30,8 @@ func (unlimited) Lease(n int) int             { return n }
 func (unlimited) EndLeases(int)               {}
 func (unlimited) Restore(int64, int64, int64) {}
 
-// freed is what a queue no longer uses, but has not yet subtracted from its tenant's account.
+// freed is what a queue no longer uses, but has not yet subtracted from its tenant's account. bytes is
+// negative if a task took the room of a replaced one, whose entry in the history then has no room.
 type freed struct {
 	bytes         int64
 	tasks, leases int32 // int32 suffices for one commit
@@ -53,7 +54,7 @@ func (ac *accounts) free(q *Queue) *freed {
 
 func (ac *accounts) reportFreed() {
 	for i, q := range ac.freed {
-		if q.freed.tasks > 0 || q.freed.bytes > 0 {
+		if q.freed.tasks > 0 || q.freed.bytes != 0 {
 			q.account.Remove(int64(q.freed.tasks), q.freed.bytes)
 		}
 		if q.freed.leases > 0 {

@@ -8,13 +8,13 @@ import (
 // nullJournal discards mutations.
 type nullJournal struct{ Journal }
 
-func (nullJournal) PutTask(Ref, Task)           {}
-func (nullJournal) PutFresh(Ref, Task)          {}
-func (nullJournal) DropTask(Ref)                {}
-func (nullJournal) PutLease(uint64, []LeaseRef) {}
-func (nullJournal) DropLease(uint64)            {}
-func (nullJournal) PutQueue(*Record)            {}
-func (nullJournal) PutMeta(Meta)                {}
+func (nullJournal) PutTask(Ref, Task)                  {}
+func (nullJournal) PutFresh(Ref, Task)                 {}
+func (nullJournal) DropTask(Ref)                       {}
+func (nullJournal) PutLease(uint64, []LeaseRef, int64) {}
+func (nullJournal) DropLease(uint64)                   {}
+func (nullJournal) PutQueue(*Record)                   {}
+func (nullJournal) PutMeta(Meta)                       {}
 
 // BenchmarkDecideCycle measures the cost of a full cycle in the state machine alone: enqueue, lease
 // and completion in calls of batch tasks, with 1,000 other leases held. One operation is one cycle

@@ -12,6 +12,7 @@ const (
 	attemptRecordBytes   = 64
 	resultRecordBytes    = 64
 	keyRecordBytes       = 64
+	finishedRecordBytes  = 128 // at most taskRecordBytes, so that the end of a task pays for its entry
 	queueRecordBytes     = 512
 	recurringRecordBytes = 512
 )
@@ -25,6 +26,11 @@ func AttemptBytes(text string) int64 { return attemptRecordBytes + int64(len(tex
 // ResultBytes returns the charge of a stored result.
 func ResultBytes(value int) int64 { return resultRecordBytes + int64(value) }
 
+// FinishedBytes returns the charge of an entry of a history.
+func FinishedBytes(headers, text int) int64 {
+	return finishedRecordBytes + int64(headers) + int64(text)
+}
+
 // KeyBytes returns the charge of a stored idempotency key.
 func KeyBytes(key int) int64 { return keyRecordBytes + int64(key) }
 
@@ -37,7 +43,7 @@ func QueueBytes(tenant, name string) int64 {
 }
 
 func (r *Record) chargedBytes() int64 {
-	return QueueBytes(r.Tenant, r.Name) + int64(r.Counts.held())*taskRecordBytes + int64(r.Counts.Bytes+r.Counts.HistoryBytes)
+	return QueueBytes(r.Tenant, r.Name) + int64(r.Counts.held())*taskRecordBytes + int64(r.Counts.Bytes+r.Counts.HistoryBytes+r.Finished.Bytes)
 }
 
 func (r *LeaseRef) chargedBytes() int64 {

@@ -39,6 +39,9 @@ type Config struct {
 
 	// historyPart is the number of attempts in a part of a History; smaller in tests.
 	historyPart uint32
+	// finishedWindow is the number of entries of a queue's history whose sizes are in memory; smaller
+	// in tests.
+	finishedWindow int
 	// turnMax limits the sum of leases that one turn grants and closed waiters that it removes;
 	// smaller in tests.
 	turnMax int
@@ -89,6 +92,7 @@ func DefaultConfig() Config {
 		CacheBytesMax:  64 << 20,
 		RefillBytesMax: 8 << 20,
 		historyPart:    AttemptsKept / 2,
+		finishedWindow: 256,
 		turnMax:        TurnMax,
 		LookMax:        4_096,
 		SweepMax:       TurnMax / 2,
@@ -116,6 +120,7 @@ func (c Config) withDefaults() Config {
 	c.RecurringBytesMax = orDefault(c.RecurringBytesMax, d.RecurringBytesMax)
 	c.runsMax = orDefault(c.runsMax, d.runsMax)
 	c.trimAfterMs = orDefault(c.trimAfterMs, d.trimAfterMs)
+	c.finishedWindow = orDefault(c.finishedWindow, d.finishedWindow)
 	c.historyPart = orDefault(c.historyPart, d.historyPart)
 	c.turnMax = orDefault(c.turnMax, d.turnMax)
 	c.LookMax = orDefault(c.LookMax, d.LookMax)

@@ -33,7 +33,7 @@
 //	queues      the table of queues, and the queues that need work: accounts
 //	lanes       tasks that are neither leased nor dead, by queue and priority: queues, watches
 //	leases      lease batches, their expiries and extensions: queues
-//	retention   keys, results, histories, times to live, dead letters: accounts, queues, watches
+//	retention   keys, results, histories of tasks and queues, times to live, dead letters: accounts, queues, watches
 //	cancelled   leases that ended because their tasks were cancelled
 //	recurring   recurring tasks, in the order of their names and of their next runs
 //	dispatcher  waiters, their credit and their turns: queues, lanes, leases, retention

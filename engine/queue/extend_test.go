@@ -14,14 +14,14 @@ type writes struct {
 	refs, small, dropped int
 }
 
-func (w *writes) PutLease(batch uint64, refs []LeaseRef) {
+func (w *writes) PutLease(batch uint64, refs []LeaseRef, claimedMs int64) {
 	w.refs += len(refs)
-	w.mapJournal.PutLease(batch, refs)
+	w.mapJournal.PutLease(batch, refs, claimedMs)
 }
 
-func (w *writes) ReplaceLease(batch uint64, refs []LeaseRef) {
+func (w *writes) ReplaceLease(batch uint64, refs []LeaseRef, claimedMs int64) {
 	w.refs += len(refs)
-	w.mapJournal.ReplaceLease(batch, refs)
+	w.mapJournal.ReplaceLease(batch, refs, claimedMs)
 }
 
 func (w *writes) PutExtension(batch uint64, i int, untilMs int64) {

@@ -84,6 +84,9 @@ func (d *dispatcher) addLease(q *Queue, w *Waiter, slot *Delivery) {
 	if before := d.leases.pages.noteLeased(q, slot.Seq, slot.Token); before != 0 {
 		broken("task %d of queue %q is leased twice, with the tokens %d and %d", slot.Seq, q.record.Name, before, slot.Token)
 	}
+	if q.record.Policy.keepsHistory() {
+		b.claimedMs = d.nowMs
+	}
 	w.credits--
 	w.bytes += int64(slot.Bytes)
 	q.record.Counts.Leased++
@@ -107,7 +110,7 @@ func (d *dispatcher) take(q *Queue, priority uint8, slot *Delivery) (ok, blocked
 			return ok, blocked
 		}
 		slot.Attempt-- // no waiter got the task
-		d.retention.die(&slot.LeaseRef, d.leases.lastToken(), TimeToLiveOver)
+		d.retention.die(&slot.LeaseRef, d.leases.lastToken(), TimeToLiveOver, lastAttempt{})
 		*slot = Delivery{}
 	}
 }

@@ -16,6 +16,8 @@ const (
 	headerKeyMax    = 64
 	headerValueMax  = 1 << 10
 	headersBytesMax = 4 << 10 // keys and values together
+	// HeadersBytesStoredMax is the maximum number of bytes of Headers.
+	HeadersBytesStoredMax = headersBytesMax + HeadersMax*headerHead
 )
 
 // KindHeader is the key of the header that names the kind of a task.

@@ -34,8 +34,9 @@ type Journal interface {
 	// PutLease stores a new lease batch. Each batch has a higher number than all earlier batches.
 	// ReplaceLease stores the batch again, after many extensions. DropLease removes it when all of
 	// its tasks are settled.
-	PutLease(batch uint64, refs []LeaseRef)
-	ReplaceLease(batch uint64, refs []LeaseRef)
+	// claimedMs is the time of the claim, or 0 if none of the tasks needs it for a history.
+	PutLease(batch uint64, refs []LeaseRef, claimedMs int64)
+	ReplaceLease(batch uint64, refs []LeaseRef, claimedMs int64)
 	DropLease(batch uint64)
 	// PutExtension stores the expiry of the batch's i-th task, which overrides the batch's record.
 	// DropExtension removes it.
@@ -49,7 +50,7 @@ type Journal interface {
 	DropKeys(bucket int64)
 	// FindKey finds an idempotency key in buckets, whether committed or put by this batch. If
 	// several buckets contain a record of the key, it returns the record that expires last. FindKey,
-	// HasKey and FindUnique are the only methods that read the store.
+	// HasKey, FindUnique, FindHead, FindClaims and FindError are the only methods that read the store.
 	FindKey(queue uint32, key string, buckets []int64) (KeyRef, bool)
 	// HasKey reports whether a bucket contains a record of a key.
 	HasKey(queue uint32, key string, bucket int64) bool
@@ -67,6 +68,16 @@ type Journal interface {
 	DropResults(bucket int64)
 	// PutSum stores a tenant's charge for its records in a bucket. It removes a charge of 0.
 	PutSum(s Sum)
+	// PutFinished stores an entry of the history of a queue. DropFinished removes the entries with the
+	// positions first to before-1.
+	PutFinished(position uint64, f *Finished)
+	DropFinished(queue uint32, first, before uint64)
+	// FindHead, FindClaims and FindError return what is stored about a task that is about to finish:
+	// its time of enqueue and its headers, the times of its claims, and the error of an attempt. They
+	// return zero values for what cannot be read yet. The caller may retain the results.
+	FindHead(ref Ref) (enqueuedAtMs int64, h Headers)
+	FindClaims(ref Ref) Claims
+	FindError(ref Ref, attempt uint32) string
 	// PutRecurring stores the spec of a queue's recurring task. PutRecurringProgress stores its
 	// progress. DropRecurring removes both.
 	PutRecurring(queue uint32, name string, s *RecurringSpec)

@@ -69,6 +69,8 @@ type mapJournal struct {
 	notes     map[Ref]string
 	dead      map[Ref]Dead
 	queues    map[uint32]Record
+	claimed   map[uint64]int64 // by lease batch
+	finished  map[uint32]map[uint64]Finished
 	recurring map[recurringEntry]Recurring
 	meta      Meta
 	reserved  Reserved
@@ -82,7 +84,7 @@ func newMapJournal(broken func(format string, args ...any)) *mapJournal {
 		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, dueKeysOf: map[laneOf][]returnedKey{}, progress: map[Ref]Progress{},
 		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[expiryEntry]bool{}, keys: map[keyEntry]KeyRef{}, uniques: map[uniqueEntry]UniqueRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
 		leases: map[uint64][]LeaseRef{}, extended: map[uint64]int64{}, notes: map[Ref]string{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
-		recurring: map[recurringEntry]Recurring{},
+		recurring: map[recurringEntry]Recurring{}, claimed: map[uint64]int64{}, finished: map[uint32]map[uint64]Finished{},
 	}
 }
 
@@ -133,17 +135,23 @@ func (j *mapJournal) DropProgress(ref Ref) {
 	delete(j.progress, ref)
 }
 
-func (j *mapJournal) PutLease(batch uint64, refs []LeaseRef) {
+func (j *mapJournal) PutLease(batch uint64, refs []LeaseRef, claimedMs int64) {
 	if batch <= j.lastLease {
 		j.broken("lease batch %d is put after batch %d", batch, j.lastLease)
 	}
 	j.lastLease = batch
 	j.setLease(batch, refs)
+	if claimedMs > 0 {
+		j.claimed[batch] = claimedMs
+	}
 }
 
-func (j *mapJournal) ReplaceLease(batch uint64, refs []LeaseRef) {
+func (j *mapJournal) ReplaceLease(batch uint64, refs []LeaseRef, claimedMs int64) {
 	if _, ok := j.leases[batch]; !ok {
 		j.broken("lease batch %d is replaced and does not exist", batch)
+	}
+	if j.claimed[batch] != claimedMs {
+		j.broken("lease batch %d was claimed at %d, and not at %d", batch, j.claimed[batch], claimedMs)
 	}
 	j.setLease(batch, refs)
 }
@@ -162,6 +170,7 @@ func (j *mapJournal) DropLease(batch uint64) {
 		j.broken("lease batch %d is dropped and does not exist", batch)
 	}
 	delete(j.leases, batch)
+	delete(j.claimed, batch)
 }
 
 func (j *mapJournal) PutExtension(batch uint64, i int, untilMs int64) {
@@ -318,6 +327,9 @@ func (j *mapJournal) read(s *State, r Refill) (answer func()) {
 	case StreamDue, StreamNotDue:
 		keys, at, more := j.countDue(r)
 		return func() { s.RefillDue(r, keys, DueKey{at.dueAtMs, at.seq}, more) }
+	case StreamFinished:
+		sizes := j.finishedSizes(r)
+		return func() { s.RefillFinished(r, sizes) }
 	case StreamExpired:
 		tasks, next := j.expired(r.FromMs, r.Limit, r.BytesMax)
 		return func() { s.RefillExpired(r, tasks, next) }
@@ -503,7 +515,7 @@ func (j *mapJournal) recovered() Recovered {
 			}
 			refs[i].History, refs[i].PriorityShift, refs[i].NoteBytes = p.History, p.PriorityShift, uint16(len(j.notes[refs[i].Ref]))
 		}
-		out.Leases = append(out.Leases, RecoveredLease{Batch: batch, Refs: refs, Extended: extended})
+		out.Leases = append(out.Leases, RecoveredLease{Batch: batch, Refs: refs, ClaimedMs: j.claimed[batch], Extended: extended})
 	}
 	slices.SortFunc(out.Leases, func(a, b RecoveredLease) int { return cmp.Compare(a.Batch, b.Batch) })
 	return out

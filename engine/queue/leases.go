@@ -41,7 +41,7 @@ func (ls *leases) removeLease(q *Queue, b *lease, ref *LeaseRef) {
 }
 
 func (ls *leases) recoverLease(r RecoveredLease) error {
-	b := &lease{id: r.Batch, refs: r.Refs, index: -1, expiresMs: math.MaxInt64}
+	b := &lease{id: r.Batch, refs: r.Refs, claimedMs: r.ClaimedMs, index: -1, expiresMs: math.MaxInt64}
 	for i := range b.refs {
 		ref := &b.refs[i]
 		if ref.Attempt == 0 {

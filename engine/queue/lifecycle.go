@@ -32,6 +32,7 @@ func (s *State) Delete(q *Queue) error {
 	}
 	s.trim(q)
 	s.removeLanes(q)
+	s.dropHistory(q)
 	s.deleteRecord(q)
 	return nil
 }

@@ -226,13 +226,13 @@ func TestWindowsThatRanEmptyKeepLittleRoom(t *testing.T) {
 // discard is a journal that discards mutations.
 type discard struct{ Journal }
 
-func (discard) PutTask(Ref, Task)           {}
-func (discard) PutFresh(Ref, Task)          {}
-func (discard) DropTask(Ref)                {}
-func (discard) PutLease(uint64, []LeaseRef) {}
-func (discard) DropLease(uint64)            {}
-func (discard) PutQueue(*Record)            {}
-func (discard) PutMeta(Meta)                {}
+func (discard) PutTask(Ref, Task)                  {}
+func (discard) PutFresh(Ref, Task)                 {}
+func (discard) DropTask(Ref)                       {}
+func (discard) PutLease(uint64, []LeaseRef, int64) {}
+func (discard) DropLease(uint64)                   {}
+func (discard) PutQueue(*Record)                   {}
+func (discard) PutMeta(Meta)                       {}
 
 // freshCount is a journal that counts the tasks of a new queue.
 type freshCount struct {

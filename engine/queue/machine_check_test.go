@@ -52,6 +52,7 @@ func (m *machine) check(t *rapid.T) {
 	m.checkBuckets(t)
 	m.checkUniques(t)
 	m.checkQueues(t)
+	m.checkHistories(t)
 	m.checkRecurring(t)
 	m.checkAccounts(t)
 	m.checkEnded(t)
@@ -132,7 +133,7 @@ func (m *machine) checkProgress(task *modelTask, stored map[string]int) error {
 		return nil
 	}
 	stored["progress"]++
-	want := Progress{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, ExpiresAtMs: task.dieByMs(), Token: task.token(), History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note)), PriorityShift: task.shift}
+	want := Progress{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, ExpiresAtMs: task.dieByMs(), Token: task.token(), History: task.historyBytes(m.cfg.historyPart), NoteBytes: uint16(len(task.note)), PriorityShift: task.shift, Claims: task.claims}
 	if task.phase == dead {
 		want.ExpiresAtMs = 0
 	}

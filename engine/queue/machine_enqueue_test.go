@@ -142,7 +142,7 @@ func (m *machine) add(q *modelQueue, n *NewTask, ref Ref) *modelTask {
 	attemptsMax := cmp.Or(n.MaxAttempts, q.policy.MaxAttempts, m.cfg.MaxAttempts)
 	task := &modelTask{
 		ref: ref, tenant: q.tenant, queue: n.Queue, payload: n.Payload, hasHeaders: n.HasHeaders, enqueuedMs: m.now,
-		attemptsMax: attemptsMax, maxAttempts: attemptsMax, leaseMs: cmp.Or(n.LeaseMs, q.policy.LeaseMs, m.cfg.LeaseMs), phase: fresh,
+		attemptsMax: attemptsMax, maxAttempts: attemptsMax, home: q, claimMs: claimNone, leaseMs: cmp.Or(n.LeaseMs, q.policy.LeaseMs, m.cfg.LeaseMs), phase: fresh,
 		extras: Extras{Backoff: mergeBackoff(n.Backoff, q.policy.Backoff), RetentionMs: cmp.Or(n.RetentionMs, q.policy.RetentionMs)},
 	}
 	if ttl := cmp.Or(n.TTLMs, q.policy.TTLMs); ttl > 0 {
@@ -203,6 +203,13 @@ func (m *machine) held(tenant string) *fakeAccount {
 			a.bytes += 64 + int64(len(r.Value))
 		}
 	}
+	for queue, entries := range j.finished {
+		for _, f := range entries {
+			if its(queue) {
+				a.bytes += f.Size().Bytes
+			}
+		}
+	}
 	for _, r := range j.recurring {
 		if its(r.Queue) {
 			t := &r.Spec.Template
@@ -246,6 +253,10 @@ func (m *machine) configure(t *rapid.T) {
 	}
 	if rapid.Bool().Draw(t, "backoff") {
 		p.Backoff = drawBackoff(t)
+	}
+	if m.accounts[tenant].bytesMax == 0 { // a quota may refuse the entry of a dead task
+		p.HistoryTasksMax = rapid.SampledFrom([]uint32{0, 0, 1, 2, 3, 20}).Draw(t, "history max")
+		p.HistoryRetentionMs = rapid.SampledFrom([]uint64{0, 0, 40, 400}).Draw(t, "history retention")
 	}
 	version := rapid.Uint64Range(0, 9).Draw(t, "version")
 	held := m.held(tenant)

@@ -85,6 +85,7 @@ func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error
 		if more := 64 + int64(len(s.Result)) - before; keep > 0 && more > 0 && !a.has(more, held.bytes) {
 			return errNoRoom
 		}
+		task.endClaims()
 		task.phase = done
 		held.bytes -= before
 		if keep > 0 {
@@ -161,6 +162,9 @@ func (m *machine) cancel(t *rapid.T) {
 }
 
 func (m *machine) remove(task *modelTask) {
+	if task.phase != dead {
+		task.endClaims()
+	}
 	task.phase = removed
 	for key, k := range m.keys {
 		if k.ref == task.ref {
@@ -224,6 +228,7 @@ func (m *machine) purgeSome(t *rapid.T, q *modelQueue, n int) (more bool) {
 				t.Fatalf("%+v was purged before %+v", *task, *lane[i-1])
 			}
 			went++
+			task.purged = true
 			m.remove(task)
 		}
 	}

@@ -39,6 +39,7 @@ type machine struct {
 	keys      map[keyOf]modelKey
 	uniques   map[keyOf]*modelUnique
 	results   map[Ref]Result
+	histories map[uint32]*modelHistory
 	recurring []*modelRecurring
 	watched   map[Ref]int
 	ended     []Ended // of watched tasks, since the last call of Ended
@@ -101,6 +102,7 @@ func newMachine(t *rapid.T) *machine {
 			RecurringBytesMax:  rapid.SampledFrom([]int64{1_100, 1 << 20}).Draw(t, "recurring bytes max"),
 			cancelledMax:       rapid.IntRange(1, 5).Draw(t, "cancelled max"),
 			turnMax:            rapid.SampledFrom([]int{2, 5, 1_000}).Draw(t, "turn"),
+			finishedWindow:     rapid.SampledFrom([]int{1, 2, 256}).Draw(t, "history window"),
 			historyPart:        uint32(rapid.IntRange(1, 2).Draw(t, "history part")),
 			CacheBytesMax:      int64(rapid.IntRange(1, 40).Draw(t, "cache")),
 			// Some refills read one task, others read all.
@@ -118,7 +120,9 @@ func newMachine(t *rapid.T) *machine {
 		keys:     map[keyOf]modelKey{},
 		uniques:  map[keyOf]*modelUnique{},
 		results:  map[Ref]Result{},
-		watched:  map[Ref]int{},
+
+		histories: map[uint32]*modelHistory{},
+		watched:   map[Ref]int{},
 	}
 	for _, tenant := range []string{"t0", "t1"} {
 		a := &fakeAccount{tenant: tenant, broken: t.Fatalf, tasksMax: math.MaxInt64, leasesMax: math.MaxInt64}
@@ -207,6 +211,7 @@ func (m *machine) drain(t *rapid.T) {
 	}
 	m.dispatchAll(t)
 	m.check(t)
+	m.checkTrimmed(t)
 }
 
 // pendingRefill is an unanswered Refill. Its answer may have been read earlier.

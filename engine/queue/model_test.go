@@ -48,6 +48,11 @@ type modelTask struct {
 	settled     bool              // the task was returned or dead, and so has a progress record
 	history     map[uint32]string // the texts of the stored attempts
 	note        string            // until it dies
+	home        *modelQueue
+	claims      Claims // of its progress record or, once it has finished, of its history entry
+	claimMs     int64  // of its lease; claimNone if it is not leased
+	purged      bool
+	over        bool // whether it had finished at the last check
 }
 
 func (t *modelTask) charged() int64 {
@@ -154,10 +159,16 @@ func (t *modelTask) comeBack(dueMs, now int64) {
 		t.die(now, TimeToLiveOver)
 		return
 	}
+	if t.phase == leased {
+		t.endClaims()
+		t.claimMs = claimNone
+	}
 	t.phase, t.dueMs, t.settled = returned, dueMs, true
 }
 
 func (t *modelTask) die(now int64, why Reason) {
+	t.endClaims()
+	t.claimMs = claimNone
 	t.phase, t.diedMs, t.dueMs, t.reason, t.settled, t.note = dead, now, now, why, true, ""
 }
 

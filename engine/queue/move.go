@@ -53,7 +53,7 @@ func (s *State) move(t *Stored, priority uint8, dueAtMs int64) bool {
 		s.movedUnique(t.Ref, u, priority, dueAtMs)
 	}
 	s.withdraw(t)
-	s.returnTask(t.Ref, lane, Progress{DueAtMs: dueAtMs, Attempts: ref.Attempt, Token: t.Progress.Token}, Due{
+	s.returnTask(t.Ref, lane, Progress{DueAtMs: dueAtMs, Attempts: ref.Attempt, Token: t.Progress.Token, Claims: t.Progress.Claims}, Due{
 		MaxAttempts: ref.MaxAttempts, LeaseMs: ref.LeaseMs, Bytes: ref.Bytes, History: ref.History, NoteBytes: ref.NoteBytes, Extras: ref.Extras,
 	})
 	return true

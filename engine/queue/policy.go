@@ -61,6 +61,11 @@ type Policy struct {
 	TTLMs       uint64 // time to live of tasks; 0 means that they do not expire
 	RetentionMs uint64 // how long results are stored; 0 means that they are not stored
 	KeyWindowMs uint64 // how long a task holds its key
+	// HistoryTasksMax is the number of finished tasks in the history that each shard keeps; 0 means no
+	// limit besides HistoryTasksLimit. HistoryRetentionMs is how long it keeps them; 0 means no limit.
+	// If both are 0, the queue has no history.
+	HistoryTasksMax    uint32
+	HistoryRetentionMs uint64
 }
 
 // Extras contains options that few tasks have. It is immutable and shared between tasks. Nil means
@@ -132,6 +137,7 @@ func (s *State) Configure(tenant, name string, p Policy, version uint64) error {
 	if version > q.record.PolicyVersion {
 		q.record.PolicyVersion = version
 		q.setPolicy(p)
+		s.resumeHistory(q)
 		s.touch(q)
 	}
 	return nil

@@ -15,13 +15,15 @@ type Queue struct {
 	leased  leasedRefs
 	rates   rates
 	events  *Events // nil while all counters are 0
-	hot     bool
-	starved bool
-	awaits  bool // it gets no turn until a Refill is answered
-	dirty   bool
-	unseen  bool // the queue is in queues.unseen
-	stored  bool // the queue has a record
-	uniques bool // the queue may have unique keys
+	// finished is nil if the queue has no history, or an empty one.
+	finished *finishedTasks
+	hot      bool
+	starved  bool
+	awaits   bool // it gets no turn until a Refill is answered
+	dirty    bool
+	unseen   bool // the queue is in queues.unseen
+	stored   bool // the queue has a record
+	uniques  bool // the queue may have unique keys
 	// unsound means that the recovered counts, from an older server, did not add up: Flush does not
 	// check them.
 	unsound bool

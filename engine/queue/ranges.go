@@ -28,6 +28,10 @@ func (l *Limits) Range(field string) (least, most uint64, ok bool) {
 		return 0, l.RetentionMsMax, true
 	case "key_window_ms", "window_ms":
 		return 0, KeyWindowMsMax, true
+	case "history_tasks_max":
+		return 0, HistoryTasksLimit, true
+	case "history_retention_ms":
+		return 0, HistoryRetentionMsMax, true
 	case "multiplier_percent":
 		return multiplierMin, multiplierMax, true
 	case "jitter_percent":

@@ -34,7 +34,7 @@ func (r *reading) of(stream Stream) *bool {
 		return &r.returned
 	case StreamDue, StreamNotDue:
 		return &r.due
-	case StreamFresh, StreamExpired: // no lane reads StreamExpired
+	case StreamFresh, StreamExpired, StreamFinished: // no lane reads the last two
 	}
 	return &r.fresh
 }

@@ -17,6 +17,8 @@ const (
 	// StreamNotDue reads, backwards, the places of a lane's Due records that are before (FromMs,
 	// FromSeq) and after UntilMs.
 	StreamNotDue
+	// StreamFinished reads the sizes of the entries of a queue's history from the position FromSeq on.
+	StreamFinished
 )
 
 // Refill is a request for records that are in the store, but not in memory. The reading must see

@@ -13,6 +13,8 @@ type retention struct {
 	results buckets
 	recent  recent
 
+	finishing deadlines[*finishedTasks] // histories that trimDue will visit
+
 	ofUnique [1]int64 // buckets of a FindUnique, for reuse
 
 	markedUntilMs int64 // after this time, no mark of a removed task exists
@@ -32,6 +34,7 @@ func (r *retention) keepRecovered() {
 		for _, b := range []*buckets{&r.keys, &r.uniques, &r.results} {
 			q.keep(b.last())
 		}
+		r.resumeHistory(q)
 		q.idleMs = recovered
 		r.queues.idle.set(q)
 	}
@@ -51,16 +54,21 @@ func (r *retention) dropBuckets() {
 }
 
 // die moves a task to the dead letters. The task must have been removed from its part of the queue.
-// ref.Attempt is the number of used attempts.
-func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
+// ref.Attempt is the number of used attempts. The failures of last are set by die.
+func (r *retention) die(ref *LeaseRef, token uint64, reason Reason, last lastAttempt) {
 	q := r.queues.numbered(ref.Queue)
+	last.failures = ref.Attempt
+	f, claims := r.finished(ref, FinishDied, reason, last), Claims{}
+	if f != nil {
+		claims = f.Claims
+	}
 	r.dropExpiry(ref)
 	if ref.NoteBytes > 0 {
 		r.dropNote(ref)
 		r.accounts.free(q).bytes += int64(ref.NoteBytes)
 	}
 	r.journal.PutProgress(ref.Ref, Progress{
-		DueAtMs: r.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History, PriorityShift: ref.PriorityShift,
+		DueAtMs: r.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History, PriorityShift: ref.PriorityShift, Claims: claims,
 	})
 	r.journal.PutDead(ref.Ref, Dead{DiedAtMs: r.nowMs, Reason: reason})
 	switch u := ref.Extras.unique(); {
@@ -74,6 +82,7 @@ func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
 	q.counting().Died[reason]++
 	r.recent.died(Failure{Tenant: q.record.Tenant, Queue: q.record.Name, Ref: ref.Ref, Number: ref.Attempt, Attempt: Attempt{EndedAtMs: r.nowMs}, Died: reason})
 	r.queues.touch(q)
+	r.keepFinished(f)
 	r.watches.end(Ended{Ref: ref.Ref, How: Died, Attempts: ref.Attempt})
 }
 
@@ -96,8 +105,9 @@ func (r *retention) drop(ref *LeaseRef, attempts uint32) {
 	r.queues.touch(q)
 }
 
-// remove drops a cancelled or purged task, and frees its key. attempts is as in drop.
-func (r *retention) remove(ref *LeaseRef, attempts uint32) {
+// remove drops a cancelled or purged task, and frees its key. attempts is as in drop. f is the entry
+// of the task in the history, or nil.
+func (r *retention) remove(ref *LeaseRef, attempts uint32, f *Finished) {
 	r.drop(ref, attempts)
 	q := r.queues.numbered(ref.Queue)
 	q.record.Counts.Removed++
@@ -106,6 +116,7 @@ func (r *retention) remove(ref *LeaseRef, attempts uint32) {
 	} else {
 		r.mark(q, ref.Ref)
 	}
+	r.keepFinished(f)
 	r.watches.end(Ended{Ref: ref.Ref, How: Removed})
 }
 

@@ -56,13 +56,13 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 			failed := Attempt{EndedAtMs: now, Outcome: Failed, Error: t.Error}
 			if t.Permanent {
 				s.remember(ref, failed)
-				s.bury(b, ref, t.Token, FailedPermanently)
+				s.bury(b, ref, t.Token, FailedPermanently, failed.Error)
 				continue
 			}
 			s.attemptFailed(b, ref, t.Token, now+int64(delay), failed)
 		case Release:
 			p := Progress{DueAtMs: now + int64(t.DelayMs), Attempts: ref.Attempt - 1, Token: t.Token}
-			s.giveBack(b, ref, p)
+			s.giveBack(b, ref, p, "")
 		case Extend:
 			if t.Error != "" {
 				s.keepNote(ref, t.Error)
@@ -88,6 +88,7 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 			return err
 		}
 	}
+	f := s.finished(&given, FinishCompleted, 0, lastAttempt{claimedMs: b.claimedMs, failures: given.Attempt - 1})
 	s.endLease(b, ref)
 	q := s.numbered(given.Queue)
 	q.record.Counts.Completed++
@@ -95,6 +96,7 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	if u := given.Extras.unique(); u != nil && u.Scope == UntilFinished {
 		s.freeUnique(q, given.Ref, u)
 	}
+	s.keepFinished(f)
 	s.end(Ended{Ref: given.Ref, How: Completed})
 	return nil
 }
@@ -105,31 +107,34 @@ func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64
 	s.remember(ref, a)
 	if ref.Attempt < ref.MaxAttempts {
 		q := s.numbered(ref.Queue)
-		if s.giveBack(b, ref, Progress{DueAtMs: dueMs, Attempts: ref.Attempt, Token: token}) {
+		if s.giveBack(b, ref, Progress{DueAtMs: dueMs, Attempts: ref.Attempt, Token: token}, a.Error) {
 			q.counting().Retries++
 		}
 		return
 	}
-	s.bury(b, ref, token, AttemptsUsedUp)
+	s.bury(b, ref, token, AttemptsUsedUp, a.Error)
 }
 
-// bury ends a lease and moves its task to the dead letters. The lease's attempt counts as used.
-func (s *State) bury(b *lease, ref *LeaseRef, token uint64, reason Reason) {
+// bury ends a lease and moves its task to the dead letters. The lease's attempt counts as used, and
+// failed with an error.
+func (s *State) bury(b *lease, ref *LeaseRef, token uint64, reason Reason, failed string) {
 	given := *ref
 	s.endLease(b, ref)
-	s.die(&given, token, reason)
+	s.die(&given, token, reason, lastAttempt{claimedMs: b.claimedMs, error: failed})
 }
 
 // giveBack ends a lease and returns the task to its lane, or moves it to the dead letters if its
-// time to live has ended. It reports whether the task returned.
-func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) bool {
+// time to live has ended. It reports whether the task returned. failed is the error of the lease's
+// attempt, if the attempt failed.
+func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress, failed string) bool {
 	given := *ref
 	s.endLease(b, ref)
 	if given.Extras.expired(s.nowMs) {
 		given.Attempt = p.Attempts
-		s.die(&given, p.Token, TimeToLiveOver)
+		s.die(&given, p.Token, TimeToLiveOver, lastAttempt{claimedMs: b.claimedMs, error: failed})
 		return false
 	}
+	p.Claims = s.claims(&given, b.claimedMs)
 	s.returnTask(given.Ref, given.CurrentPriority(), p, Due{
 		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, NoteBytes: given.NoteBytes, Extras: given.Extras,
 	})

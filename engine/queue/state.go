@@ -41,8 +41,9 @@ type Recovered struct {
 // RecoveredLease is a stored lease batch. The refs of tasks that were settled after the batch was
 // written have Attempt 0.
 type RecoveredLease struct {
-	Batch uint64
-	Refs  []LeaseRef
+	Batch     uint64
+	Refs      []LeaseRef
+	ClaimedMs int64 // 0 if it was not stored
 	// Extended contains the indexes in Refs of the tasks with a stored extension. Refs already
 	// contains the extended expiries.
 	Extended []int

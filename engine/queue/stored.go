@@ -75,19 +75,24 @@ func (s *State) Cancel(t *Stored) {
 func (s *State) discard(t *Stored) {
 	if b, ref := s.findLease(t.Ref); ref != nil {
 		given := *ref
+		f := s.finished(&given, FinishCancelled, 0, lastAttempt{claimedMs: b.claimedMs, failures: given.Attempt - 1})
 		q := s.numbered(given.Queue)
 		token := q.leased.token(given.Seq)
 		s.endLease(b, ref)
-		s.remove(&given, given.Attempt-1)
+		s.remove(&given, given.Attempt-1, f)
 		s.noteCancelled(token, cancelledTask{given.Ref, q.record.Tenant})
 		if w := s.holders[b.holder]; w != nil {
 			s.unread = append(s.unread, CancelledLease{Waiter: w, Ref: given.Ref, Token: token})
 		}
 		return
 	}
-	s.withdraw(t)
 	ref := t.ref()
-	s.remove(&ref, ref.Attempt)
+	var f *Finished // none for a dead task, which has finished before
+	if !t.Dead {
+		f = s.finished(&ref, FinishCancelled, 0, lastAttempt{failures: ref.Attempt})
+	}
+	s.withdraw(t)
+	s.remove(&ref, ref.Attempt, f)
 }
 
 // PurgeDead removes a dead task. It returns false if the task is not dead.
@@ -112,7 +117,7 @@ func (s *State) Redrive(t *Stored) (did bool, err error) {
 		}
 	}
 	s.withdraw(t)
-	s.returnTask(t.Ref, DelayedLane(t.Priority()), Progress{DueAtMs: s.nowMs, Attempts: t.Progress.Attempts, Token: t.Progress.Token}, Due{
+	s.returnTask(t.Ref, DelayedLane(t.Priority()), Progress{DueAtMs: s.nowMs, Attempts: t.Progress.Attempts, Token: t.Progress.Token, Claims: t.Progress.Claims}, Due{
 		MaxAttempts: t.Progress.Attempts + t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
 		History: t.Progress.History, Extras: t.Task.Extras.immortal(),
 	})
@@ -137,7 +142,7 @@ func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
 				break
 			}
 			d.Attempt--
-			s.remove(&d.LeaseRef, d.Attempt)
+			s.remove(&d.LeaseRef, d.Attempt, s.finished(&d.LeaseRef, FinishPurged, 0, lastAttempt{failures: d.Attempt}))
 			removed++
 			s.worked++
 		}

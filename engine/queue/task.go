@@ -62,6 +62,7 @@ type Progress struct {
 	// PriorityShift is the current priority of the task minus the priority in its Ref, which is the
 	// priority at the enqueue.
 	PriorityShift int8
+	Claims        Claims // zero unless the queue has a history
 }
 
 // Outcome is how a failed attempt ended.
@@ -165,6 +166,7 @@ type Record struct {
 	Policy        Policy
 	PolicyVersion uint64 // 0 means never configured
 	Paused        bool
+	Finished      FinishedCounts
 	// Bit n of Lanes is set if the lane with the number n ever had a task.
 	Lanes uint32
 	// Cursors contains, for each priority, a lower bound of the seqs of fresh tasks.

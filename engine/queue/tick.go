@@ -8,6 +8,7 @@ func (s *State) Tick(now int64) {
 	s.askCounts()
 	s.dropBuckets()
 	s.visitIdle()
+	s.trimDue()
 	s.askExpired()
 	if len(s.starved) > 0 && now >= s.starvedRetryMs {
 		s.feed()
@@ -87,7 +88,7 @@ func (b *lease) expiresAlike(now int64) bool {
 // NextDeadlineMs returns the time of Tick's next work, or math.MaxInt64 if nothing is scheduled.
 func (s *State) NextDeadlineMs() int64 {
 	next := min(
-		s.keys.next(), s.uniques.next(), s.results.next(), s.idle.nextMs(), s.expiry.nextMs(), s.due.nextMs(), s.recurring.due.nextMs(),
+		s.keys.next(), s.uniques.next(), s.results.next(), s.idle.nextMs(), s.expiry.nextMs(), s.due.nextMs(), s.finishing.nextMs(), s.recurring.due.nextMs(),
 	)
 	if s.expiring == nil {
 		next = min(next, s.ttlMs)

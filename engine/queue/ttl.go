@@ -42,7 +42,7 @@ func (s *State) expireTask(e *Expired) {
 		if p := s.part(t); p == partFresh || p == partReturned {
 			ref := t.ref()
 			s.withdraw(t)
-			s.die(&ref, t.Progress.Token, TimeToLiveOver)
+			s.die(&ref, t.Progress.Token, TimeToLiveOver, lastAttempt{})
 		}
 	}
 	s.journal.DropExpiry(t.Ref, e.AtMs)

@@ -103,6 +103,10 @@ func (l *Limits) CheckPolicy(p *Policy) *FieldError {
 		return Outside("result_retention_ms", p.RetentionMs, 0, l.RetentionMsMax)
 	case p.KeyWindowMs > KeyWindowMsMax:
 		return Outside("key_window_ms", p.KeyWindowMs, 0, uint64(KeyWindowMsMax))
+	case p.HistoryTasksMax > HistoryTasksLimit:
+		return Outside("history_tasks_max", p.HistoryTasksMax, 0, uint32(HistoryTasksLimit))
+	case p.HistoryRetentionMs > HistoryRetentionMsMax:
+		return Outside("history_retention_ms", p.HistoryRetentionMs, 0, uint64(HistoryRetentionMsMax))
 	case b.InitialMs > l.DelayMsMax:
 		return Outside("backoff.initial_ms", b.InitialMs, 0, l.DelayMsMax)
 	case b.MaxMs > l.DelayMsMax:

@@ -240,7 +240,7 @@ func TestBadGroups(t *testing.T) {
 	fs := vfs.NewMem()
 	stores := openStores(t, fs, 3)
 	b := stores[1].NewBatch()
-	b.PutLease(1, []queue.LeaseRef{{Ref: queue.Ref{Queue: 9}, Attempt: 1}})
+	b.PutLease(1, []queue.LeaseRef{{Ref: queue.Ref{Queue: 9}, Attempt: 1}}, 0)
 	b.PutTask(queue.Ref{Queue: 9}, queue.Task{})
 	commit, err := b.Submit()
 	require.NoError(t, err)

@@ -135,6 +135,10 @@ func readRefill(store *storage.Store, r queue.Refill) (a refillAnswer, err error
 		expired, nextMs, err := store.Expired(r.FromMs, r.Limit, r.BytesMax)
 		a.items, a.give = len(expired), func(state *queue.State) { state.RefillExpired(r, expired, nextMs) }
 		return a, err
+	case queue.StreamFinished:
+		sizes, err := store.FinishedSizes(r)
+		a.items, a.give = len(sizes), func(state *queue.State) { state.RefillFinished(r, sizes) }
+		return a, err
 	case queue.StreamFresh:
 		tasks, nextSeq, err := store.Fresh(r)
 		a.items, a.give = len(tasks), func(state *queue.State) { state.RefillFresh(r, tasks, nextSeq) }

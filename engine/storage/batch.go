@@ -230,8 +230,8 @@ func (b *Batch) PutProgress(ref queue.Ref, p queue.Progress) {
 func (b *Batch) DropProgress(ref queue.Ref) { b.delete(b.refKey(record.PrefixProgress, ref)) }
 
 // PutLease implements queue.Journal.
-func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
-	record.EncodeLease(&b.enc, refs)
+func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef, claimedMs int64) {
+	record.EncodeLease(&b.enc, refs, claimedMs)
 	if b.logsYoung() {
 		b.encoded()
 		b.puts.Add(leaseKey(batch), b.enc.Bytes())
@@ -242,8 +242,8 @@ func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
 
 // ReplaceLease implements queue.Journal. The lease is then stored under its key, not in the log
 // only.
-func (b *Batch) ReplaceLease(batch uint64, refs []queue.LeaseRef) {
-	record.EncodeLease(&b.enc, refs)
+func (b *Batch) ReplaceLease(batch uint64, refs []queue.LeaseRef, claimedMs int64) {
+	record.EncodeLease(&b.enc, refs, claimedMs)
 	if b.logsYoung() {
 		b.encoded()
 		b.again.Add(leaseKey(batch), b.enc.Bytes())

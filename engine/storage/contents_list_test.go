@@ -152,7 +152,7 @@ func TestPageBoundsTheBytesThatItLooksAt(t *testing.T) {
 		for seq := range refs {
 			refs[seq] = queue.LeaseRef{Ref: queue.Ref{Queue: 1, Seq: uint64(seq)}, Attempt: 1}
 		}
-		b.PutLease(1, refs)
+		b.PutLease(1, refs, 0)
 	})
 	looked, p.After = 0, nil
 	leased, next, err := s.ListLeased(1, p)

@@ -32,6 +32,8 @@ type contents struct {
 	extended  map[uint64]map[int]int64 // by batch and place
 	queues    map[uint32]queue.Record
 	recurring map[recurringName]queue.Recurring
+	claimed   map[uint64]int64 // by batch
+	finished  map[finishedAt]queue.Finished
 	meta      queue.Meta
 }
 
@@ -57,7 +59,7 @@ func newContents() *contents {
 		due: map[dueRef]queue.Due{}, dead: map[queue.Ref]queue.Dead{}, attempts: map[queue.Ref]map[uint32]queue.Attempt{},
 		notes: map[queue.Ref]string{}, expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, uniques: map[uniqueKey]queue.UniqueRef{}, sums: map[queue.Sum]int64{}, results: map[timedRef]queue.Result{},
 		system: map[string][]byte{}, leases: map[uint64][]queue.LeaseRef{}, extended: map[uint64]map[int]int64{}, queues: map[uint32]queue.Record{},
-		recurring: map[recurringName]queue.Recurring{},
+		recurring: map[recurringName]queue.Recurring{}, claimed: map[uint64]int64{}, finished: map[finishedAt]queue.Finished{},
 	}
 }
 
@@ -96,10 +98,12 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 	drop := rapid.IntRange(0, 2).Draw(t, "drop") == 1
 	timed := timedRef{ref, at}
 	switch kind := rapid.SampledFrom([]string{
-		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "note", "expiry", "key", "unique", "unique", "result", "sum", "system", "lease", "queue", "recurring",
+		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "note", "expiry", "key", "unique", "unique", "result", "sum", "system", "lease", "queue", "recurring", "finished", "finished",
 	}).Draw(t, "kind"); kind {
 	case "task":
 		c.mutateTask(t, b, ref, drop)
+	case "finished":
+		c.mutateFinished(t, b, ref)
 	case "note":
 		if drop {
 			delete(c.notes, ref)
@@ -114,7 +118,7 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 			b.DropProgress(ref)
 			return
 		}
-		p := queue.Progress{DueAtMs: at, Attempts: rapid.Uint32Range(0, 30).Draw(t, "attempts"), Token: queue.Token(rapid.Uint64Range(0, 4).Draw(t, "token's batch"), rapid.IntRange(0, 1).Draw(t, "place")), History: drawHistory(t)}
+		p := queue.Progress{DueAtMs: at, Attempts: rapid.Uint32Range(0, 30).Draw(t, "attempts"), Token: queue.Token(rapid.Uint64Range(0, 4).Draw(t, "token's batch"), rapid.IntRange(0, 1).Draw(t, "place")), History: drawHistory(t), Claims: queue.Claims{FirstMs: rapid.SampledFrom([]int64{0, 7}).Draw(t, "first claim")}}
 		c.progress[ref] = p
 		b.PutProgress(ref, p)
 	case "due":
@@ -264,9 +268,10 @@ func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef,
 		again := c.leases[batch] != nil
 		c.leases[batch] = []queue.LeaseRef{{Ref: ref, Attempt: rapid.Uint32Range(0, 2).Draw(t, "attempt"), ExpiresAtMs: at}, {Ref: drawFewRef(t), Attempt: 1}}
 		if again {
-			b.ReplaceLease(batch, c.leases[batch])
+			b.ReplaceLease(batch, c.leases[batch], c.claimed[batch])
 		} else {
-			b.PutLease(batch, c.leases[batch])
+			c.claimed[batch] = rapid.SampledFrom([]int64{0, 9}).Draw(t, "claimed")
+			b.PutLease(batch, c.leases[batch], c.claimed[batch])
 		}
 	case "queue":
 		r := queue.Record{ID: ref.Queue, Tenant: "t", Name: key, NextSeq: uint64(at), Counts: queue.Counts{HistoryBytes: uint64(at)}}
@@ -346,6 +351,7 @@ func (c *contents) compare(t *rapid.T, s *Store) {
 	c.compareRefills(t, s)
 	c.compareExpired(t, s)
 	c.compareLists(t, s)
+	c.compareFinished(t, s)
 	c.compareBuckets(t, s)
 	c.compareUniques(t, s)
 	c.compareRecovered(t, s)
@@ -596,7 +602,7 @@ func (c *contents) compareRecovered(t *rapid.T, s *Store) {
 				refs[i].History, refs[i].NoteBytes = c.progress[refs[i].Ref].History, uint16(len(c.notes[refs[i].Ref]))
 			}
 		}
-		want.Leases = append(want.Leases, queue.RecoveredLease{Batch: batch, Refs: refs, Extended: extended})
+		want.Leases = append(want.Leases, queue.RecoveredLease{Batch: batch, Refs: refs, ClaimedMs: c.claimed[batch], Extended: extended})
 	}
 	require.Equal(t, want, got)
 

@@ -66,7 +66,7 @@ func filledStore(t *testing.T, fs vfs.FS) (s *Store, content string) {
 			b.PutExpiry(ref, int64(seq))
 			b.PutKey(1, fmt.Sprint(seq), 1_000, queue.KeyRef{Ref: ref})
 			b.PutResult(ref, 2_000, queue.Result{Value: []byte("done")})
-			b.PutLease(seq, []queue.LeaseRef{{Ref: ref, Attempt: 1}})
+			b.PutLease(seq, []queue.LeaseRef{{Ref: ref, Attempt: 1}}, 0)
 			b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "q", NextSeq: seq + 1})
 			b.PutMeta(queue.Meta{NextBatch: seq})
 			b.PutSystem("token", []byte("secret"))

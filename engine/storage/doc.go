@@ -18,8 +18,8 @@
 //	err = s.Close()
 //
 // Store embeds Reads, whose methods read. Task, LookHead and LookAll return single tasks. Fresh,
-// Returned, CountDue and Expired answer a queue.Refill. ListReady, ListReturned, ListLeased and
-// ListDead return pages of the lists of admin calls. Audit compares the counters with the number of
+// Returned, CountDue, Expired and FinishedSizes answer a queue.Refill. ListReady, ListReturned, ListLeased,
+// ListDead and ListFinished return pages of the lists of admin calls. Audit compares the counters with the number of
 // records. Package record defines the keys and records, disk defines the durability modes, fsck
 // checks a whole store, and backup copies a store.
 //

@@ -33,11 +33,10 @@ func scanLeases(r reader, from uint64, visit func(queue.RecoveredLease) (bool, e
 				return false, err
 			}
 		}
-		refs, err := record.DecodeLease(v)
-		if err != nil {
+		if l, err = record.DecodeLease(v); err != nil {
 			return false, fmt.Errorf("lease %x: %w", k[1:], err)
 		}
-		l, begun = queue.RecoveredLease{Batch: record.IDOf(k), Refs: refs}, true
+		l.Batch, begun = record.IDOf(k), true
 		return true, nil
 	})
 	if err == nil && begun && more {

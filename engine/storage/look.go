@@ -300,12 +300,12 @@ func (s *Reads) System() (out []SystemRecord, err error) {
 	return out, err
 }
 
-// Holds reports whether the store contains a task, a queue, an idempotency key, a result or a
-// system record.
+// Holds reports whether the store contains a task, a queue, an idempotency key, a result, a
+// finished task or a system record.
 func (s *Reads) Holds() (bool, error) {
 	found := false
 	for _, prefix := range []byte{
-		record.PrefixTask, record.PrefixProgress, record.PrefixDue, record.PrefixAttempt, record.PrefixDead, record.PrefixExpiry, record.PrefixLease, record.PrefixQueue, record.PrefixKey, record.PrefixUnique, record.PrefixResult, record.PrefixSystem,
+		record.PrefixTask, record.PrefixProgress, record.PrefixDue, record.PrefixAttempt, record.PrefixDead, record.PrefixExpiry, record.PrefixLease, record.PrefixQueue, record.PrefixKey, record.PrefixUnique, record.PrefixFinished, record.PrefixResult, record.PrefixSystem,
 	} {
 		err := s.scan(StepOther, []byte{prefix}, []byte{prefix}, func(_, _ []byte) (bool, error) {
 			found = true

@@ -27,8 +27,8 @@ func (b PlantedBatch) PutFresh(ref queue.Ref, t queue.Task) {
 
 // PutLease implements queue.Journal. The fault simulates a claim without a cursor: it scans the
 // lane for its first task, and starts planted.Claim seqs before the batch.
-func (b PlantedBatch) PutLease(batch uint64, refs []queue.LeaseRef) {
-	b.Batch.PutLease(batch, refs)
+func (b PlantedBatch) PutLease(batch uint64, refs []queue.LeaseRef, claimedMs int64) {
+	b.Batch.PutLease(batch, refs, claimedMs)
 	before := planted.Claim()
 	if before == 0 || len(refs) == 0 {
 		return

@@ -26,7 +26,7 @@ func BenchmarkRecover(b *testing.B) {
 					refs[i] = queue.LeaseRef{Ref: queue.Ref{Queue: 1, Priority: 4, Seq: uint64(first + i)}, Attempt: 1, LeaseMs: 5_000, ExpiresAtMs: 5_000}
 					batch.PutTask(refs[i].Ref, queue.Task{Payload: make([]byte, 64)})
 				}
-				batch.PutLease(uint64(1+first/perLease), refs)
+				batch.PutLease(uint64(1+first/perLease), refs, 0)
 				if first < 99*leased {
 					for i := range refs {
 						batch.DropTask(refs[i].Ref)
@@ -70,7 +70,7 @@ func BenchmarkRecoverAfterLeases(b *testing.B) {
 			const ended = 100_000
 			for id := uint64(1); id <= ended; id++ {
 				ref := queue.LeaseRef{Ref: queue.Ref{Queue: 1, Priority: 4, Seq: id}, Attempt: 1, LeaseMs: 5_000, ExpiresAtMs: 5_000}
-				apply(func(batch *Batch) { batch.PutLease(id, []queue.LeaseRef{ref}) })
+				apply(func(batch *Batch) { batch.PutLease(id, []queue.LeaseRef{ref}, 0) })
 				if id < ended {
 					apply(func(batch *Batch) { batch.DropLease(id) })
 				}

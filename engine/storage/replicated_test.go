@@ -324,7 +324,7 @@ func TestSkippedLeasesAreThoseThatEnded(t *testing.T) {
 	lease := func(id uint64) {
 		ref := queue.Ref{Queue: 1, Seq: id}
 		b.PutTask(ref, queue.Task{})
-		b.PutLease(id, []queue.LeaseRef{{Ref: ref, Attempt: 1, LeaseMs: 5, ExpiresAtMs: 100}})
+		b.PutLease(id, []queue.LeaseRef{{Ref: ref, Attempt: 1, LeaseMs: 5, ExpiresAtMs: 100}}, 0)
 	}
 	requireLeases := func(first uint64, want ...uint64) {
 		t.Helper()
@@ -362,7 +362,7 @@ func TestSkippedLeasesAreThoseThatEnded(t *testing.T) {
 	lease(7)
 	apply()
 	requireLeases(6, 6, 7)
-	b.ReplaceLease(7, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: 7}, Attempt: 1, LeaseMs: 5, ExpiresAtMs: 100}})
+	b.ReplaceLease(7, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: 7}, Attempt: 1, LeaseMs: 5, ExpiresAtMs: 100}}, 0)
 	apply()
 	requireLeases(6, 6, 7) // the first is in the log only, the other is stored
 	require.NoError(t, s.StoreYoung(index))

@@ -206,8 +206,8 @@ func TestRecoverVoidsWhatWasSettledSinceTheLeaseWasWritten(t *testing.T) {
 	commit(t, s, func(b *Batch) {
 		b.PutMeta(meta)
 		b.PutQueue(&record)
-		b.PutLease(batch, refs)
-		b.PutLease(batch-1, refs)
+		b.PutLease(batch, refs, 0)
+		b.PutLease(batch-1, refs, 0)
 		for i := range refs {
 			if i != 1 { // 1 was completed
 				b.PutTask(refs[i].Ref, queue.Task{})

@@ -156,7 +156,7 @@ func (m *youngModel) commit(t *testing.T, b *Batch) {
 		}
 	}
 	if m.rnd.IntN(2) == 0 {
-		b.PutLease(m.nextLease, []queue.LeaseRef{{Ref: seqRef(m.nextLease), Attempt: 1}})
+		b.PutLease(m.nextLease, []queue.LeaseRef{{Ref: seqRef(m.nextLease), Attempt: 1}}, 0)
 		now.leases[m.nextLease] = 1
 		m.nextLease++
 	}
@@ -167,7 +167,7 @@ func (m *youngModel) commit(t *testing.T, b *Batch) {
 			delete(now.leases, id)
 		case 3:
 			now.leases[id]++
-			b.ReplaceLease(id, []queue.LeaseRef{{Ref: seqRef(id), Attempt: now.leases[id]}})
+			b.ReplaceLease(id, []queue.LeaseRef{{Ref: seqRef(id), Attempt: now.leases[id]}}, 0)
 		}
 	}
 	if m.rnd.IntN(3) > 0 || b.Empty() { // without this record most commits have no key

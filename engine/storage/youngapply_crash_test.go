@@ -95,7 +95,7 @@ func (w *logWriter) write(t *testing.T, s *Store) {
 			w.stale.DropTask(seqRef(seq))
 		}
 		w.stale.PutFresh(seqRef(w.nextTask+1), queue.Task{Payload: []byte("stale")})
-		w.stale.PutLease(w.nextLease+1, []queue.LeaseRef{{Ref: seqRef(1), Attempt: 100}})
+		w.stale.PutLease(w.nextLease+1, []queue.LeaseRef{{Ref: seqRef(1), Attempt: 100}}, 0)
 		w.add(w.propose(t, w.stale), was)
 		return
 	}
@@ -118,7 +118,7 @@ func (w *logWriter) write(t *testing.T, s *Store) {
 	}
 	if w.rnd.IntN(2) == 0 {
 		w.nextLease++
-		w.batch.PutLease(w.nextLease, []queue.LeaseRef{{Ref: seqRef(w.nextLease), Attempt: 1}})
+		w.batch.PutLease(w.nextLease, []queue.LeaseRef{{Ref: seqRef(w.nextLease), Attempt: 1}}, 0)
 		now.leases[w.nextLease] = 1
 	}
 	for _, id := range slices.Sorted(maps.Keys(was.leases)) {
@@ -128,7 +128,7 @@ func (w *logWriter) write(t *testing.T, s *Store) {
 			delete(now.leases, id)
 		case 3:
 			now.leases[id]++
-			w.batch.ReplaceLease(id, []queue.LeaseRef{{Ref: seqRef(id), Attempt: now.leases[id]}})
+			w.batch.ReplaceLease(id, []queue.LeaseRef{{Ref: seqRef(id), Attempt: now.leases[id]}}, 0)
 		}
 	}
 	if w.rnd.IntN(3) > 0 || w.batch.Empty() {

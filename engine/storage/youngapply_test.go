@@ -167,7 +167,7 @@ func TestAReplacedLeaseIsNotYoung(t *testing.T) {
 	s := openReplicated(t, fs)
 	l := newYoungLog(s)
 	lease := func(b *Batch, id uint64, attempt uint32) {
-		b.ReplaceLease(id, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: id}, Attempt: attempt}})
+		b.ReplaceLease(id, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: id}, Attempt: attempt}}, 0)
 	}
 	l.write(t, s, func(b *Batch) { lease(b, 1, 1); lease(b, 2, 1) })
 	l.write(t, s, func(b *Batch) { lease(b, 1, 2) })

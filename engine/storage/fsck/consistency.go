@@ -31,13 +31,14 @@ import (
 //   - a unique key without a window belongs to a task that is neither done nor dead
 //   - a task with a time to live that is neither leased nor dead is in the expiry index
 //   - a recurring task has a queue and a progress
+//   - the history of a queue has an entry for each of its positions, and its charge is theirs
 //   - a lease has live tasks, and the numbers of queues, tasks and leases are below the number to
 //     be issued next
 func CheckConsistency(ctx context.Context, s *storage.Store, most int) (found []string, err error) {
 	snap := s.Snapshot()
 	defer func() { err = errors.Join(err, snap.Close()) }()
 	c := &checker{ctx: ctx, s: snap, most: most, queues: map[uint32]*checkedQueue{}, leased: map[queue.Ref]queue.LeaseRef{}}
-	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters, c.buckets, c.recurring} {
+	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters, c.buckets, c.recurring, c.histories} {
 		if err := step(); err != nil {
 			return c.found, err
 		}

@@ -89,6 +89,16 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		require.NoError(t, err)
 		return r.Queues[0]
 	}
+	// keepHistory puts entries, of which the record of the queue counts some.
+	keepHistory := func(s *storage.Store, b *storage.Batch, entries, counted uint64) {
+		const first = 5
+		for at := range entries {
+			b.PutFinished(first+at, &queue.Finished{How: queue.FinishCompleted, LastError: "oops"})
+		}
+		r := record(s)
+		r.Finished = queue.FinishedCounts{First: first, Next: first + counted, Bytes: counted * 132}
+		b.PutQueue(&r)
+	}
 	dueOf := func(s *storage.Store, seq uint64) int64 {
 		stored, _, err := s.LookHead(ref(seq))
 		require.NoError(t, err)
@@ -129,10 +139,10 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		"progress is left":           {func(_ *storage.Store, b *storage.Batch) { b.PutProgress(gone, queue.Progress{}) }, "seq 0) does not exist, but its progress does"},
 		"progress is left after all": {func(_ *storage.Store, b *storage.Batch) { b.PutProgress(queue.Ref{Queue: 9}, queue.Progress{}) }, "(queue 9, priority 0, seq 0) does not exist"},
 		"a lease is lost":            {func(_ *storage.Store, b *storage.Batch) { b.DropLease(2) }, "is in no state"},
-		"a lease is left":            {func(_ *storage.Store, b *storage.Batch) { b.PutLease(1, []queue.LeaseRef{{Ref: gone, Attempt: 1}}) }, "lease 1 is stored, but all its tasks are settled"},
+		"a lease is left":            {func(_ *storage.Store, b *storage.Batch) { b.PutLease(1, []queue.LeaseRef{{Ref: gone, Attempt: 1}}, 0) }, "lease 1 is stored, but all its tasks are settled"},
 		"two leases": {func(_ *storage.Store, b *storage.Batch) {
-			b.PutLease(1, []queue.LeaseRef{{Ref: ref(seqFresh), Attempt: 1}})
-			b.PutLease(9, []queue.LeaseRef{{Ref: ref(seqFresh), Attempt: 1}})
+			b.PutLease(1, []queue.LeaseRef{{Ref: ref(seqFresh), Attempt: 1}}, 0)
+			b.PutLease(9, []queue.LeaseRef{{Ref: ref(seqFresh), Attempt: 1}}, 0)
 		}, "seq 5) is leased twice"},
 		"a lease of the future": {func(_ *storage.Store, b *storage.Batch) { b.PutMeta(queue.Meta{NextBatch: 2, NextQueue: 1}) }, "lease 2 is stored, but the next lease number is 2"},
 		"a queue of the future": {func(_ *storage.Store, b *storage.Batch) { b.PutMeta(queue.Meta{NextBatch: 9}) }, "queue 0 is stored, but the next queue number is 0"},
@@ -193,6 +203,20 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		"the progress of a recurring task is left": {func(_ *storage.Store, b *storage.Batch) {
 			b.PutRecurringProgress(0, "r", &queue.RecurringProgress{})
 		}, `recurring task "r" of queue 0 does not exist, but its progress does`},
+		"a history": {func(s *storage.Store, b *storage.Batch) { keepHistory(s, b, 2, 2) }, ""},
+		"an entry of the history is lost": {func(s *storage.Store, b *storage.Batch) {
+			keepHistory(s, b, 3, 3)
+			b.DropFinished(0, 6, 7)
+		}, "entries 6 to 6 of the history of queue 0 are missing"},
+		"the charge for the history is off": {func(s *storage.Store, b *storage.Batch) {
+			keepHistory(s, b, 2, 1)
+		}, "queue q of tenant t has a history from 5 to 7 of 264 bytes, but its record says from 5 to 6 of 132 bytes"},
+		"the history of no queue": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutFinished(1, &queue.Finished{Ref: queue.Ref{Queue: 7}})
+		}, "entry 1 of the history of queue 7 is stored, but the queue does not exist"},
+		"a finished task of the future": {func(s *storage.Store, b *storage.Batch) {
+			b.PutFinished(0, &queue.Finished{Ref: queue.Ref{Seq: 99}})
+		}, "seq 99) is in the history, but the next seq is"},
 		"a recurring task": {func(_ *storage.Store, b *storage.Batch) {
 			b.PutRecurring(0, "r", &queue.RecurringSpec{})
 			b.PutRecurringProgress(0, "r", &queue.RecurringProgress{})

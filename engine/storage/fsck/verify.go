@@ -105,6 +105,11 @@ func readAll(ctx context.Context, s *storage.Store) (err error) {
 			}
 		case record.PrefixResult:
 			_, err = record.DecodeResult(v)
+		case record.PrefixFinished:
+			var queueID uint32
+			if queueID, _, err = record.ParseFinishedKey(k); err == nil {
+				_, err = record.DecodeFinished(queueID, v)
+			}
 		case record.PrefixRuns:
 			_, err = record.DecodeRecurringProgress(v)
 		}

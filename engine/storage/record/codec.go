@@ -19,8 +19,9 @@ import (
 //	6  of a due record and of a progress: the size of the task's note
 //	7  of a task, a due record and a lease batch: unique keys; of a queue: the key window
 //	8  of a due record, a progress and a unique key: the changed priority of the task
+//	9  of a queue: the history of its finished tasks, and its policy; of a lease batch and a progress: times of claims
 //
-// A store without such tasks, leases and queues contains no record in formats 4 to 8.
+// A store without such tasks, leases and queues contains no record in formats 4 to 9.
 const (
 	Format        = 3
 	formatOldest  = 2
@@ -29,7 +30,8 @@ const (
 	formatNote    = 6
 	formatUnique  = 7
 	formatShift   = 8
-	FormatNewest  = formatShift
+	formatHistory = 9
+	FormatNewest  = formatHistory
 )
 
 // Encoder encodes successive records into the same buffer.
@@ -78,7 +80,7 @@ func EncodeDue(e *Encoder, due queue.Due) {
 	e.uint(uint64(due.Bytes))
 	e.extras(due.Extras)
 	e.history(due.History)
-	e.noteAndShift(due.NoteBytes, due.PriorityShift)
+	e.noteAndShift(due.NoteBytes, due.PriorityShift, Format)
 }
 
 // DecodeDue decodes a Due record. dueAtMs is the time from the key.
@@ -90,7 +92,8 @@ func DecodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 
 // EncodeProgress encodes the progress of a task:
 //
-//	format | due | attempts | attempts max | token | expires | history | (note bytes, since format 6) | (priority shift, in format 8)
+//	format | due | attempts | attempts max | token | expires | history | (note bytes, since format 6) | (priority shift, since format 8)
+//	| (first claim | last claim, in format 9)
 func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.start()
 	e.int(p.DueAtMs)
@@ -99,13 +102,21 @@ func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.uint(p.Token)
 	e.int(p.ExpiresAtMs)
 	e.history(p.History)
-	e.noteAndShift(p.NoteBytes, p.PriorityShift)
+	if p.Claims == (queue.Claims{}) {
+		e.noteAndShift(p.NoteBytes, p.PriorityShift, Format)
+		return
+	}
+	e.noteAndShift(p.NoteBytes, p.PriorityShift, formatHistory)
+	e.claims(p.Claims)
 }
 
 // DecodeProgress decodes the progress of a task.
 func DecodeProgress(b []byte) (queue.Progress, error) {
 	d := decode(b)
 	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int(), History: d.history(), NoteBytes: d.noteBytes(), PriorityShift: d.priorityShift()}
+	if d.Format >= formatHistory {
+		p.Claims = d.claims()
+	}
 	return p, d.End()
 }
 
@@ -185,7 +196,8 @@ func DecodeResult(b []byte) (queue.Result, error) {
 // neighbours differ little:
 //
 //	format | number of refs | (queue | priority | seq | attempt | attempts max | lease | payload bytes | expires | has progress | extras)…
-func EncodeLease(e *Encoder, refs []queue.LeaseRef) {
+//	| (claimed, in format 9)
+func EncodeLease(e *Encoder, refs []queue.LeaseRef, claimedMs int64) {
 	e.start()
 	e.uint(uint64(len(refs)))
 	var queueID uint32
@@ -205,15 +217,19 @@ func EncodeLease(e *Encoder, refs []queue.LeaseRef) {
 		e.extras(r.Extras)
 		queueID, seq, expires = r.Queue, r.Seq, r.ExpiresAtMs
 	}
+	if claimedMs > 0 {
+		e.b[0] = formatHistory
+		e.int(claimedMs)
+	}
 }
 
-// DecodeLease decodes a lease batch.
-func DecodeLease(b []byte) ([]queue.LeaseRef, error) {
+// DecodeLease decodes a lease batch without its number.
+func DecodeLease(b []byte) (l queue.RecoveredLease, err error) {
 	d := decode(b)
 	n := d.Uint()
 	if n > uint64(len(d.Rest)) { // a ref has more than one byte
 		d.Fail(fields.ErrTruncated)
-		return nil, d.Err
+		return l, d.Err
 	}
 	refs := make([]queue.LeaseRef, 0, n)
 	var last queue.LeaseRef
@@ -234,12 +250,18 @@ func DecodeLease(b []byte) ([]queue.LeaseRef, error) {
 		r.HasProgress = d.Bool()
 		r.Extras = d.extras()
 		if d.Err != nil {
-			return nil, d.Err
+			return l, d.Err
 		}
 		refs = append(refs, r)
 		last = r
 	}
-	return refs, d.End()
+	l.Refs = refs
+	if d.Format >= formatHistory {
+		if l.ClaimedMs = d.Int(); l.ClaimedMs < 0 {
+			d.Fail(fmt.Errorf("the time of a claim, %d, is out of range", l.ClaimedMs))
+		}
+	}
+	return l, d.End()
 }
 
 // EncodeExtension encodes the new expiry of one task of a lease batch:
@@ -262,9 +284,12 @@ func DecodeExtension(b []byte) (untilMs int64, err error) {
 // the condition in parentheses:
 //
 //	format | tenant | name | next seq | counts | policy version | (policy, if version > 0) | paused | lanes | cursors
-//	| history bytes | (due counts, if any task is returned)
+//	| history bytes | (due counts, if any task is returned) | (history: first | next | bytes, in format 9)
 func EncodeQueue(e *Encoder, r *queue.Record) {
 	e.start()
+	if r.Finished != (queue.FinishedCounts{}) || r.Policy.HistoryTasksMax > 0 || r.Policy.HistoryRetentionMs > 0 {
+		e.b[0] = formatHistory
+	}
 	e.text(r.Tenant)
 	e.text(r.Name)
 	e.uint(r.NextSeq)
@@ -292,6 +317,11 @@ func EncodeQueue(e *Encoder, r *queue.Record) {
 				e.uint(due.BeforeSeq)
 			}
 		}
+	}
+	if e.b[0] >= formatHistory {
+		e.uint(r.Finished.First)
+		e.uint(r.Finished.Next)
+		e.uint(r.Finished.Bytes)
 	}
 }
 
@@ -324,6 +354,12 @@ func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 	if c.Returned > 0 {
 		d.dueCounts(&r)
 	}
+	if d.Format >= formatHistory {
+		r.Finished = queue.FinishedCounts{First: d.Uint(), Next: d.Uint(), Bytes: d.Uint()}
+		if r.Finished.First > r.Finished.Next {
+			d.Fail(fmt.Errorf("a history from %d to %d is out of range", r.Finished.First, r.Finished.Next))
+		}
+	}
 	return r, d.End()
 }
 
@@ -351,8 +387,14 @@ func (e *Encoder) policy(p *queue.Policy) {
 	e.uint(p.TTLMs)
 	e.uint(p.RetentionMs)
 	if p.KeyWindowMs > 0 {
-		e.b[0] = formatUnique
+		e.b[0] = max(e.b[0], formatUnique)
+	}
+	if e.b[0] >= formatUnique {
 		e.uint(p.KeyWindowMs)
+	}
+	if e.b[0] >= formatHistory {
+		e.uint(uint64(p.HistoryTasksMax))
+		e.uint(p.HistoryRetentionMs)
 	}
 }
 
@@ -363,6 +405,9 @@ func (d decoder) policy() queue.Policy {
 	}
 	if d.Format >= formatUnique {
 		p.KeyWindowMs = d.Uint()
+	}
+	if d.Format >= formatHistory {
+		p.HistoryTasksMax, p.HistoryRetentionMs = d.Uint32(), d.Uint()
 	}
 	return p
 }

@@ -118,6 +118,9 @@ var records = []record{
 				History: drawHistory(t), NoteBytes: rapid.Uint16Range(0, queue.NoteBytesMax).Draw(t, "note"),
 				PriorityShift: rapid.Int8Range(-queue.MaxPriority, queue.MaxPriority).Draw(t, "shift"),
 			}
+			if rapid.Bool().Draw(t, "with claims") {
+				p.Claims = queue.Claims{FirstMs: drawMs.Draw(t, "first claim"), LastMs: drawMs.Draw(t, "last claim")}
+			}
 			EncodeProgress(e, p)
 			return p
 		},
@@ -194,8 +197,9 @@ var records = []record{
 					HasProgress: rapid.Bool().Draw(t, "progress"), Bytes: rapid.Uint32().Draw(t, "bytes"), Extras: drawExtras(t),
 				}
 			}
-			EncodeLease(e, refs)
-			return refs
+			claimedMs := rapid.Int64Range(0, math.MaxInt64).Draw(t, "claimed")
+			EncodeLease(e, refs, claimedMs)
+			return queue.RecoveredLease{Refs: refs, ClaimedMs: claimedMs}
 		},
 		read: func(b []byte) (any, error) { return DecodeLease(b) },
 	},
@@ -231,7 +235,13 @@ var records = []record{
 					Placement: queue.Placement(rapid.Uint8().Draw(t, "placement")), MaxAttempts: rapid.Uint32().Draw(t, "attempts"),
 					LeaseMs: n("lease"), Backoff: drawBackoff(t), TTLMs: n("ttl"), RetentionMs: n("retention"),
 					KeyWindowMs: rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "key window"),
+
+					HistoryTasksMax:    rapid.SampledFrom([]uint32{0, 1, math.MaxUint32}).Draw(t, "history max"),
+					HistoryRetentionMs: rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "history retention"),
 				}
+			}
+			if rapid.Bool().Draw(t, "with a history") {
+				r.Finished = queue.FinishedCounts{First: rapid.Uint64Range(0, 9).Draw(t, "first"), Next: max(9, n("next position")), Bytes: n("bytes of the history")}
 			}
 			if r.Counts.Returned > 0 {
 				r.Due = new([queue.Lanes]queue.DueCount)
@@ -245,6 +255,16 @@ var records = []record{
 			return r
 		},
 		read: func(b []byte) (any, error) { return DecodeQueue(9, b) },
+	},
+	{
+		name: "finished",
+		draw: func(t *rapid.T, e *Encoder) any {
+			f := drawFinished(t, drawRef(t))
+			EncodeFinished(e, &f)
+			f.Ref.Queue = 9
+			return f
+		},
+		read: func(b []byte) (any, error) { return DecodeFinished(9, b) },
 	},
 	{
 		name: "sum",
@@ -358,7 +378,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = FormatNewest + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 9, this server reads formats 2 to 8: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 10, this server reads formats 2 to 9: use the server that wrote it, or a newer one")
 			})
 		})
 	}
@@ -468,9 +488,17 @@ func FuzzDecodeResult(f *testing.F) {
 
 func FuzzDecodeLease(f *testing.F) {
 	fuzzSeeds(f, func(e *Encoder) {
-		EncodeLease(e, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: 2}, Attempt: 1}, {Ref: queue.Ref{Queue: 3, Seq: 1}}})
+		EncodeLease(e, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: 2}, Attempt: 1}, {Ref: queue.Ref{Queue: 3, Seq: 1}}}, 7)
 	})
-	fuzz(f, DecodeLease, EncodeLease)
+	fuzz(f, DecodeLease, func(e *Encoder, l queue.RecoveredLease) { EncodeLease(e, l.Refs, l.ClaimedMs) })
+}
+
+func FuzzDecodeFinished(f *testing.F) {
+	fuzzSeeds(f, func(e *Encoder) {
+		EncodeFinished(e, &queue.Finished{Ref: queue.Ref{Seq: 3}, How: queue.FinishDied, Headers: withHeaders(nil)[2:], LastError: "oops"})
+	})
+	fuzz(f, func(b []byte) (queue.Finished, error) { return DecodeFinished(3, b) },
+		func(e *Encoder, v queue.Finished) { EncodeFinished(e, &v) })
 }
 
 func FuzzDecodeExtension(f *testing.F) {

@@ -19,14 +19,16 @@ func (d decoder) history() queue.History {
 }
 
 // noteAndShift encodes the size of a task's note and its PriorityShift as the last fields of a
-// record. If the task has a note or a changed priority, it changes the format of the record.
-func (e *Encoder) noteAndShift(note uint16, shift int8) {
+// record, unless claims follow them. If the task has a note or a changed priority, it changes the
+// format of the record, which becomes at least the given one.
+func (e *Encoder) noteAndShift(note uint16, shift int8, format byte) {
 	switch {
 	case shift != 0:
-		e.b[0] = formatShift
+		format = max(format, formatShift)
 	case note > 0:
-		e.b[0] = max(e.b[0], formatNote)
+		format = max(format, formatNote)
 	}
+	e.b[0] = max(e.b[0], format)
 	if e.b[0] >= formatNote {
 		e.uint(uint64(note))
 	}
@@ -51,7 +53,7 @@ func (d decoder) priorityShift() int8 {
 		return 0
 	}
 	shift := d.Int()
-	if shift == 0 || shift < -queue.MaxPriority || shift > queue.MaxPriority {
+	if shift == 0 && d.Format == formatShift || shift < -queue.MaxPriority || shift > queue.MaxPriority {
 		d.Fail(fmt.Errorf("a priority that is changed by %d is out of range", shift))
 		return 0
 	}

@@ -35,6 +35,7 @@ import (
 //	q queue:4                              queue: name, policy, counters, next seq, cursors
 //	c queue:4 name                         recurring task: schedule, policies, template
 //	f queue:4 name                         progress of a recurring task
+//	o queue:4 position:8                   finished task in the history of its queue
 //	k bucket:8 queue:4 key                 idempotency key; a bucket is dropped by one range delete
 //	v bucket:8 queue:4 hash:16             unique key, by the hash of its text
 //	r bucket:8 queue:4 priority:1 seq:8    result; dropped by bucket
@@ -54,6 +55,7 @@ const (
 	PrefixExpiry    = 'e'
 	PrefixLease     = 'l'
 	PrefixQueue     = 'q'
+	PrefixFinished  = 'o'
 	PrefixKey       = 'k'
 	PrefixUnique    = 'v'
 	PrefixResult    = 'r'
@@ -75,6 +77,7 @@ const (
 	ExtensionKeyLen = IDKeyLen + 2
 	timedKeyLen     = 1 + 8 + (RefKeyLen - 1)
 	AttemptKeyLen   = RefKeyLen + 4
+	finishedKeyLen  = 1 + 4 + 8
 	keyKeyMin       = 1 + 8 + 4
 	UniqueKeyLen    = 1 + 8 + 4 + len(queue.KeyHash{})
 )
@@ -263,6 +266,20 @@ func ParseRecurringKey(k []byte) (queueID uint32, name string, err error) {
 		return 0, "", fmt.Errorf("key %x of a recurring task has %d bytes, expected %d to %d", k, len(k), head+1, head+queue.NameMax)
 	}
 	return binary.BigEndian.Uint32(k[1:]), string(k[head:]), nil
+}
+
+// FinishedKey returns the key of an entry of a queue's history.
+func FinishedKey(queueID uint32, position uint64) []byte {
+	k := binary.BigEndian.AppendUint32(append(make([]byte, 0, finishedKeyLen), PrefixFinished), queueID)
+	return binary.BigEndian.AppendUint64(k, position)
+}
+
+// ParseFinishedKey returns the queue and the position of a key from FinishedKey.
+func ParseFinishedKey(k []byte) (queueID uint32, position uint64, err error) {
+	if len(k) != finishedKeyLen {
+		return 0, 0, fmt.Errorf("key %x of a history has %d bytes, expected %d", k, len(k), finishedKeyLen)
+	}
+	return binary.BigEndian.Uint32(k[1:]), binary.BigEndian.Uint64(k[1+4:]), nil
 }
 
 // QueueID returns the id of a queue from the key of its record.

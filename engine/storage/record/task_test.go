@@ -29,7 +29,7 @@ func TestOnlyUniqueKeysHaveTheirFormat(t *testing.T) {
 		assert.Equal(t, format, e.Bytes()[0])
 		EncodeDue(&e, queue.Due{Extras: extras})
 		assert.Equal(t, format, e.Bytes()[0])
-		EncodeLease(&e, []queue.LeaseRef{{Extras: extras}, {}})
+		EncodeLease(&e, []queue.LeaseRef{{Extras: extras}, {}}, 0)
 		assert.Equal(t, format, e.Bytes()[0])
 	}
 	r := queue.Record{PolicyVersion: 1}
