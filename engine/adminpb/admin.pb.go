@@ -188,6 +188,64 @@ func (DeathReason) EnumDescriptor() ([]byte, []int) {
 	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{2}
 }
 
+type Finish int32
+
+const (
+	Finish_FINISH_UNSPECIFIED Finish = 0
+	Finish_FINISH_COMPLETED   Finish = 1
+	// The task became a dead letter.
+	Finish_FINISH_DIED Finish = 2
+	// The task was cancelled, or replaced by another task with its unique key.
+	Finish_FINISH_CANCELLED Finish = 3
+	// The task was removed by PurgeQueue.
+	Finish_FINISH_PURGED Finish = 4
+)
+
+// Enum value maps for Finish.
+var (
+	Finish_name = map[int32]string{
+		0: "FINISH_UNSPECIFIED",
+		1: "FINISH_COMPLETED",
+		2: "FINISH_DIED",
+		3: "FINISH_CANCELLED",
+		4: "FINISH_PURGED",
+	}
+	Finish_value = map[string]int32{
+		"FINISH_UNSPECIFIED": 0,
+		"FINISH_COMPLETED":   1,
+		"FINISH_DIED":        2,
+		"FINISH_CANCELLED":   3,
+		"FINISH_PURGED":      4,
+	}
+)
+
+func (x Finish) Enum() *Finish {
+	p := new(Finish)
+	*p = x
+	return p
+}
+
+func (x Finish) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Finish) Descriptor() protoreflect.EnumDescriptor {
+	return file_prony_admin_v1_admin_proto_enumTypes[3].Descriptor()
+}
+
+func (Finish) Type() protoreflect.EnumType {
+	return &file_prony_admin_v1_admin_proto_enumTypes[3]
+}
+
+func (x Finish) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Finish.Descriptor instead.
+func (Finish) EnumDescriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
+}
+
 type MissedRuns int32
 
 const (
@@ -228,11 +286,11 @@ func (x MissedRuns) String() string {
 }
 
 func (MissedRuns) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_admin_v1_admin_proto_enumTypes[3].Descriptor()
+	return file_prony_admin_v1_admin_proto_enumTypes[4].Descriptor()
 }
 
 func (MissedRuns) Type() protoreflect.EnumType {
-	return &file_prony_admin_v1_admin_proto_enumTypes[3]
+	return &file_prony_admin_v1_admin_proto_enumTypes[4]
 }
 
 func (x MissedRuns) Number() protoreflect.EnumNumber {
@@ -241,7 +299,7 @@ func (x MissedRuns) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MissedRuns.Descriptor instead.
 func (MissedRuns) EnumDescriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{4}
 }
 
 type Overlap int32
@@ -280,11 +338,11 @@ func (x Overlap) String() string {
 }
 
 func (Overlap) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_admin_v1_admin_proto_enumTypes[4].Descriptor()
+	return file_prony_admin_v1_admin_proto_enumTypes[5].Descriptor()
 }
 
 func (Overlap) Type() protoreflect.EnumType {
-	return &file_prony_admin_v1_admin_proto_enumTypes[4]
+	return &file_prony_admin_v1_admin_proto_enumTypes[5]
 }
 
 func (x Overlap) Number() protoreflect.EnumNumber {
@@ -293,7 +351,7 @@ func (x Overlap) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Overlap.Descriptor instead.
 func (Overlap) EnumDescriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 type Scope int32
@@ -335,11 +393,11 @@ func (x Scope) String() string {
 }
 
 func (Scope) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_admin_v1_admin_proto_enumTypes[5].Descriptor()
+	return file_prony_admin_v1_admin_proto_enumTypes[6].Descriptor()
 }
 
 func (Scope) Type() protoreflect.EnumType {
-	return &file_prony_admin_v1_admin_proto_enumTypes[5]
+	return &file_prony_admin_v1_admin_proto_enumTypes[6]
 }
 
 func (x Scope) Number() protoreflect.EnumNumber {
@@ -348,7 +406,7 @@ func (x Scope) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Scope.Descriptor instead.
 func (Scope) EnumDescriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 // DiskState is the set of changes that the free space of a disk allows.
@@ -396,11 +454,11 @@ func (x DiskState) String() string {
 }
 
 func (DiskState) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_admin_v1_admin_proto_enumTypes[6].Descriptor()
+	return file_prony_admin_v1_admin_proto_enumTypes[7].Descriptor()
 }
 
 func (DiskState) Type() protoreflect.EnumType {
-	return &file_prony_admin_v1_admin_proto_enumTypes[6]
+	return &file_prony_admin_v1_admin_proto_enumTypes[7]
 }
 
 func (x DiskState) Number() protoreflect.EnumNumber {
@@ -409,7 +467,7 @@ func (x DiskState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DiskState.Descriptor instead.
 func (DiskState) EnumDescriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 // QueuePolicy has the defaults for a queue's tasks. A field that is 0 means the server's default.
@@ -425,9 +483,14 @@ type QueuePolicy struct {
 	ResultRetentionMs uint64 `protobuf:"varint,6,opt,name=result_retention_ms,json=resultRetentionMs,proto3" json:"result_retention_ms,omitempty"`
 	// How long a task holds its idempotency key, unless the task sets it; at most 2,592,000,000
 	// (30 days).
-	KeyWindowMs   uint64 `protobuf:"varint,7,opt,name=key_window_ms,json=keyWindowMs,proto3" json:"key_window_ms,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	KeyWindowMs uint64 `protobuf:"varint,7,opt,name=key_window_ms,json=keyWindowMs,proto3" json:"key_window_ms,omitempty"`
+	// The history of the queue keeps the last tasks that finished in each shard, up to this number and
+	// for this time; 0 means no such limit. If both are 0, the queue has no history. At most 1,000,000
+	// tasks are kept in each shard, and at most for 31,622,400,000 ms (366 days).
+	HistoryTasksMax    uint32 `protobuf:"varint,8,opt,name=history_tasks_max,json=historyTasksMax,proto3" json:"history_tasks_max,omitempty"`
+	HistoryRetentionMs uint64 `protobuf:"varint,9,opt,name=history_retention_ms,json=historyRetentionMs,proto3" json:"history_retention_ms,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *QueuePolicy) Reset() {
@@ -505,6 +568,20 @@ func (x *QueuePolicy) GetResultRetentionMs() uint64 {
 func (x *QueuePolicy) GetKeyWindowMs() uint64 {
 	if x != nil {
 		return x.KeyWindowMs
+	}
+	return 0
+}
+
+func (x *QueuePolicy) GetHistoryTasksMax() uint32 {
+	if x != nil {
+		return x.HistoryTasksMax
+	}
+	return 0
+}
+
+func (x *QueuePolicy) GetHistoryRetentionMs() uint64 {
+	if x != nil {
+		return x.HistoryRetentionMs
 	}
 	return 0
 }
@@ -2829,6 +2906,322 @@ func (x *ListAttemptsResponse) GetAttempts() []*Attempt {
 	return nil
 }
 
+// FinishedTask is an entry of the history of a queue.
+type FinishedTask struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The task.
+	Id    string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Queue string `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// At the end.
+	Priority uint32 `protobuf:"varint,3,opt,name=priority,proto3" json:"priority,omitempty"`
+	Finish   Finish `protobuf:"varint,4,opt,name=finish,proto3,enum=prony.admin.v1.Finish" json:"finish,omitempty"`
+	// Why the task died.
+	DeathReason DeathReason `protobuf:"varint,5,opt,name=death_reason,json=deathReason,proto3,enum=prony.admin.v1.DeathReason" json:"death_reason,omitempty"`
+	// Used attempts, including that of the lease that ended.
+	Attempts uint32 `protobuf:"varint,6,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// 0 if the task finished before its record could be read.
+	EnqueuedAtMs int64 `protobuf:"varint,7,opt,name=enqueued_at_ms,json=enqueuedAtMs,proto3" json:"enqueued_at_ms,omitempty"`
+	// 0 if the task was not claimed, or claimed while the queue had no history.
+	FirstClaimedAtMs int64             `protobuf:"varint,8,opt,name=first_claimed_at_ms,json=firstClaimedAtMs,proto3" json:"first_claimed_at_ms,omitempty"`
+	LastClaimedAtMs  int64             `protobuf:"varint,9,opt,name=last_claimed_at_ms,json=lastClaimedAtMs,proto3" json:"last_claimed_at_ms,omitempty"`
+	FinishedAtMs     int64             `protobuf:"varint,10,opt,name=finished_at_ms,json=finishedAtMs,proto3" json:"finished_at_ms,omitempty"`
+	Headers          map[string]string `protobuf:"bytes,11,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The error of the last failed attempt, at most 512 bytes.
+	LastError     string `protobuf:"bytes,12,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishedTask) Reset() {
+	*x = FinishedTask{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishedTask) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishedTask) ProtoMessage() {}
+
+func (x *FinishedTask) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishedTask.ProtoReflect.Descriptor instead.
+func (*FinishedTask) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *FinishedTask) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *FinishedTask) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *FinishedTask) GetPriority() uint32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *FinishedTask) GetFinish() Finish {
+	if x != nil {
+		return x.Finish
+	}
+	return Finish_FINISH_UNSPECIFIED
+}
+
+func (x *FinishedTask) GetDeathReason() DeathReason {
+	if x != nil {
+		return x.DeathReason
+	}
+	return DeathReason_DEATH_REASON_UNSPECIFIED
+}
+
+func (x *FinishedTask) GetAttempts() uint32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *FinishedTask) GetEnqueuedAtMs() int64 {
+	if x != nil {
+		return x.EnqueuedAtMs
+	}
+	return 0
+}
+
+func (x *FinishedTask) GetFirstClaimedAtMs() int64 {
+	if x != nil {
+		return x.FirstClaimedAtMs
+	}
+	return 0
+}
+
+func (x *FinishedTask) GetLastClaimedAtMs() int64 {
+	if x != nil {
+		return x.LastClaimedAtMs
+	}
+	return 0
+}
+
+func (x *FinishedTask) GetFinishedAtMs() int64 {
+	if x != nil {
+		return x.FinishedAtMs
+	}
+	return 0
+}
+
+func (x *FinishedTask) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *FinishedTask) GetLastError() string {
+	if x != nil {
+		return x.LastError
+	}
+	return ""
+}
+
+type ListHistoryRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// May be empty if id is set.
+	Queue string `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Only this task; empty means all tasks. The server reads a bounded number of entries for a page, so
+	// a page may contain few tasks, or none, and still have a next page.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// Only tasks whose header "kind" has this value.
+	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Only tasks with this header.
+	Header *HeaderFilter `protobuf:"bytes,5,opt,name=header,proto3" json:"header,omitempty"`
+	// Only tasks that finished so.
+	Finish Finish `protobuf:"varint,6,opt,name=finish,proto3,enum=prony.admin.v1.Finish" json:"finish,omitempty"`
+	// Only tasks that finished from and before these times; 0 means no limit.
+	FinishedFromMs   int64 `protobuf:"varint,7,opt,name=finished_from_ms,json=finishedFromMs,proto3" json:"finished_from_ms,omitempty"`
+	FinishedBeforeMs int64 `protobuf:"varint,8,opt,name=finished_before_ms,json=finishedBeforeMs,proto3" json:"finished_before_ms,omitempty"`
+	// 1 to 1,000; 0 means 100.
+	PageSize      uint32 `protobuf:"varint,9,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,10,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHistoryRequest) Reset() {
+	*x = ListHistoryRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHistoryRequest) ProtoMessage() {}
+
+func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHistoryRequest.ProtoReflect.Descriptor instead.
+func (*ListHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListHistoryRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *ListHistoryRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *ListHistoryRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ListHistoryRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ListHistoryRequest) GetHeader() *HeaderFilter {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *ListHistoryRequest) GetFinish() Finish {
+	if x != nil {
+		return x.Finish
+	}
+	return Finish_FINISH_UNSPECIFIED
+}
+
+func (x *ListHistoryRequest) GetFinishedFromMs() int64 {
+	if x != nil {
+		return x.FinishedFromMs
+	}
+	return 0
+}
+
+func (x *ListHistoryRequest) GetFinishedBeforeMs() int64 {
+	if x != nil {
+		return x.FinishedBeforeMs
+	}
+	return 0
+}
+
+func (x *ListHistoryRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListHistoryRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListHistoryResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tasks         []*FinishedTask        `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHistoryResponse) Reset() {
+	*x = ListHistoryResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHistoryResponse) ProtoMessage() {}
+
+func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHistoryResponse.ProtoReflect.Descriptor instead.
+func (*ListHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ListHistoryResponse) GetTasks() []*FinishedTask {
+	if x != nil {
+		return x.Tasks
+	}
+	return nil
+}
+
+func (x *ListHistoryResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // RecentFailure is an attempt that failed, a lease that expired, or a task that died.
 type RecentFailure struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -2847,7 +3240,7 @@ type RecentFailure struct {
 
 func (x *RecentFailure) Reset() {
 	*x = RecentFailure{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2859,7 +3252,7 @@ func (x *RecentFailure) String() string {
 func (*RecentFailure) ProtoMessage() {}
 
 func (x *RecentFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2872,7 +3265,7 @@ func (x *RecentFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecentFailure.ProtoReflect.Descriptor instead.
 func (*RecentFailure) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RecentFailure) GetTenant() string {
@@ -2924,7 +3317,7 @@ type ListFailuresRequest struct {
 
 func (x *ListFailuresRequest) Reset() {
 	*x = ListFailuresRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2936,7 +3329,7 @@ func (x *ListFailuresRequest) String() string {
 func (*ListFailuresRequest) ProtoMessage() {}
 
 func (x *ListFailuresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2949,7 +3342,7 @@ func (x *ListFailuresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFailuresRequest.ProtoReflect.Descriptor instead.
 func (*ListFailuresRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListFailuresRequest) GetTenant() string {
@@ -2982,7 +3375,7 @@ type ListFailuresResponse struct {
 
 func (x *ListFailuresResponse) Reset() {
 	*x = ListFailuresResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2994,7 +3387,7 @@ func (x *ListFailuresResponse) String() string {
 func (*ListFailuresResponse) ProtoMessage() {}
 
 func (x *ListFailuresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3007,7 +3400,7 @@ func (x *ListFailuresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFailuresResponse.ProtoReflect.Descriptor instead.
 func (*ListFailuresResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListFailuresResponse) GetFailures() []*RecentFailure {
@@ -3037,7 +3430,7 @@ type RecurringTemplate struct {
 
 func (x *RecurringTemplate) Reset() {
 	*x = RecurringTemplate{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +3442,7 @@ func (x *RecurringTemplate) String() string {
 func (*RecurringTemplate) ProtoMessage() {}
 
 func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +3455,7 @@ func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringTemplate.ProtoReflect.Descriptor instead.
 func (*RecurringTemplate) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RecurringTemplate) GetPayload() []byte {
@@ -3142,7 +3535,7 @@ type RecurringSpec struct {
 
 func (x *RecurringSpec) Reset() {
 	*x = RecurringSpec{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3154,7 +3547,7 @@ func (x *RecurringSpec) String() string {
 func (*RecurringSpec) ProtoMessage() {}
 
 func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3167,7 +3560,7 @@ func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringSpec.ProtoReflect.Descriptor instead.
 func (*RecurringSpec) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RecurringSpec) GetCron() string {
@@ -3257,7 +3650,7 @@ type Recurring struct {
 
 func (x *Recurring) Reset() {
 	*x = Recurring{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3269,7 +3662,7 @@ func (x *Recurring) String() string {
 func (*Recurring) ProtoMessage() {}
 
 func (x *Recurring) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3282,7 +3675,7 @@ func (x *Recurring) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recurring.ProtoReflect.Descriptor instead.
 func (*Recurring) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Recurring) GetTenant() string {
@@ -3389,7 +3782,7 @@ type SetRecurringRequest struct {
 
 func (x *SetRecurringRequest) Reset() {
 	*x = SetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3401,7 +3794,7 @@ func (x *SetRecurringRequest) String() string {
 func (*SetRecurringRequest) ProtoMessage() {}
 
 func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3414,7 +3807,7 @@ func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*SetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SetRecurringRequest) GetTenant() string {
@@ -3454,7 +3847,7 @@ type SetRecurringResponse struct {
 
 func (x *SetRecurringResponse) Reset() {
 	*x = SetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3466,7 +3859,7 @@ func (x *SetRecurringResponse) String() string {
 func (*SetRecurringResponse) ProtoMessage() {}
 
 func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3479,7 +3872,7 @@ func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*SetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SetRecurringResponse) GetRecurring() *Recurring {
@@ -3503,7 +3896,7 @@ type ListRecurringRequest struct {
 
 func (x *ListRecurringRequest) Reset() {
 	*x = ListRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3515,7 +3908,7 @@ func (x *ListRecurringRequest) String() string {
 func (*ListRecurringRequest) ProtoMessage() {}
 
 func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3528,7 +3921,7 @@ func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ListRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListRecurringRequest) GetTenant() string {
@@ -3570,7 +3963,7 @@ type ListRecurringResponse struct {
 
 func (x *ListRecurringResponse) Reset() {
 	*x = ListRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3582,7 +3975,7 @@ func (x *ListRecurringResponse) String() string {
 func (*ListRecurringResponse) ProtoMessage() {}
 
 func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3595,7 +3988,7 @@ func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ListRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ListRecurringResponse) GetRecurring() []*Recurring {
@@ -3623,7 +4016,7 @@ type GetRecurringRequest struct {
 
 func (x *GetRecurringRequest) Reset() {
 	*x = GetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3635,7 +4028,7 @@ func (x *GetRecurringRequest) String() string {
 func (*GetRecurringRequest) ProtoMessage() {}
 
 func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3648,7 +4041,7 @@ func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*GetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetRecurringRequest) GetTenant() string {
@@ -3681,7 +4074,7 @@ type GetRecurringResponse struct {
 
 func (x *GetRecurringResponse) Reset() {
 	*x = GetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3693,7 +4086,7 @@ func (x *GetRecurringResponse) String() string {
 func (*GetRecurringResponse) ProtoMessage() {}
 
 func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3706,7 +4099,7 @@ func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*GetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetRecurringResponse) GetRecurring() *Recurring {
@@ -3727,7 +4120,7 @@ type PauseRecurringRequest struct {
 
 func (x *PauseRecurringRequest) Reset() {
 	*x = PauseRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3739,7 +4132,7 @@ func (x *PauseRecurringRequest) String() string {
 func (*PauseRecurringRequest) ProtoMessage() {}
 
 func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3752,7 +4145,7 @@ func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringRequest.ProtoReflect.Descriptor instead.
 func (*PauseRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *PauseRecurringRequest) GetTenant() string {
@@ -3784,7 +4177,7 @@ type PauseRecurringResponse struct {
 
 func (x *PauseRecurringResponse) Reset() {
 	*x = PauseRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3796,7 +4189,7 @@ func (x *PauseRecurringResponse) String() string {
 func (*PauseRecurringResponse) ProtoMessage() {}
 
 func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3809,7 +4202,7 @@ func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringResponse.ProtoReflect.Descriptor instead.
 func (*PauseRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 type ResumeRecurringRequest struct {
@@ -3823,7 +4216,7 @@ type ResumeRecurringRequest struct {
 
 func (x *ResumeRecurringRequest) Reset() {
 	*x = ResumeRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3835,7 +4228,7 @@ func (x *ResumeRecurringRequest) String() string {
 func (*ResumeRecurringRequest) ProtoMessage() {}
 
 func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3848,7 +4241,7 @@ func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ResumeRecurringRequest) GetTenant() string {
@@ -3880,7 +4273,7 @@ type ResumeRecurringResponse struct {
 
 func (x *ResumeRecurringResponse) Reset() {
 	*x = ResumeRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3892,7 +4285,7 @@ func (x *ResumeRecurringResponse) String() string {
 func (*ResumeRecurringResponse) ProtoMessage() {}
 
 func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3905,7 +4298,7 @@ func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 type RunRecurringRequest struct {
@@ -3919,7 +4312,7 @@ type RunRecurringRequest struct {
 
 func (x *RunRecurringRequest) Reset() {
 	*x = RunRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3931,7 +4324,7 @@ func (x *RunRecurringRequest) String() string {
 func (*RunRecurringRequest) ProtoMessage() {}
 
 func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3944,7 +4337,7 @@ func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringRequest.ProtoReflect.Descriptor instead.
 func (*RunRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RunRecurringRequest) GetTenant() string {
@@ -3978,7 +4371,7 @@ type RunRecurringResponse struct {
 
 func (x *RunRecurringResponse) Reset() {
 	*x = RunRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3990,7 +4383,7 @@ func (x *RunRecurringResponse) String() string {
 func (*RunRecurringResponse) ProtoMessage() {}
 
 func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4003,7 +4396,7 @@ func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringResponse.ProtoReflect.Descriptor instead.
 func (*RunRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RunRecurringResponse) GetId() string {
@@ -4024,7 +4417,7 @@ type DeleteRecurringRequest struct {
 
 func (x *DeleteRecurringRequest) Reset() {
 	*x = DeleteRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4036,7 +4429,7 @@ func (x *DeleteRecurringRequest) String() string {
 func (*DeleteRecurringRequest) ProtoMessage() {}
 
 func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4049,7 +4442,7 @@ func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *DeleteRecurringRequest) GetTenant() string {
@@ -4081,7 +4474,7 @@ type DeleteRecurringResponse struct {
 
 func (x *DeleteRecurringResponse) Reset() {
 	*x = DeleteRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4093,7 +4486,7 @@ func (x *DeleteRecurringResponse) String() string {
 func (*DeleteRecurringResponse) ProtoMessage() {}
 
 func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4106,7 +4499,7 @@ func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 // Quotas bound a tenant's usage. 0 means no bound beyond the server's own limits.
@@ -4129,7 +4522,7 @@ type Quotas struct {
 
 func (x *Quotas) Reset() {
 	*x = Quotas{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4141,7 +4534,7 @@ func (x *Quotas) String() string {
 func (*Quotas) ProtoMessage() {}
 
 func (x *Quotas) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4154,7 +4547,7 @@ func (x *Quotas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quotas.ProtoReflect.Descriptor instead.
 func (*Quotas) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Quotas) GetTasksMax() uint64 {
@@ -4206,7 +4599,7 @@ type Tenant struct {
 
 func (x *Tenant) Reset() {
 	*x = Tenant{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4218,7 +4611,7 @@ func (x *Tenant) String() string {
 func (*Tenant) ProtoMessage() {}
 
 func (x *Tenant) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4231,7 +4624,7 @@ func (x *Tenant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tenant.ProtoReflect.Descriptor instead.
 func (*Tenant) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Tenant) GetTenant() string {
@@ -4284,7 +4677,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4296,7 +4689,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4309,7 +4702,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 type ListTenantsResponse struct {
@@ -4321,7 +4714,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4333,7 +4726,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4346,7 +4739,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -4367,7 +4760,7 @@ type ConfigureTenantRequest struct {
 
 func (x *ConfigureTenantRequest) Reset() {
 	*x = ConfigureTenantRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4379,7 +4772,7 @@ func (x *ConfigureTenantRequest) String() string {
 func (*ConfigureTenantRequest) ProtoMessage() {}
 
 func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4392,7 +4785,7 @@ func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ConfigureTenantRequest) GetTenant() string {
@@ -4418,7 +4811,7 @@ type ConfigureTenantResponse struct {
 
 func (x *ConfigureTenantResponse) Reset() {
 	*x = ConfigureTenantResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4430,7 +4823,7 @@ func (x *ConfigureTenantResponse) String() string {
 func (*ConfigureTenantResponse) ProtoMessage() {}
 
 func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4443,7 +4836,7 @@ func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ConfigureTenantResponse) GetTenant() *Tenant {
@@ -4471,7 +4864,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4483,7 +4876,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4496,7 +4889,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Token) GetId() string {
@@ -4557,7 +4950,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4569,7 +4962,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4582,7 +4975,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CreateTokenRequest) GetTenant() string {
@@ -4624,7 +5017,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4636,7 +5029,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4649,7 +5042,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -4676,7 +5069,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4688,7 +5081,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4701,7 +5094,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListTokensRequest) GetTenant() string {
@@ -4720,7 +5113,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4732,7 +5125,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4745,7 +5138,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -4766,7 +5159,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4778,7 +5171,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4791,7 +5184,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *RotateTokenRequest) GetId() string {
@@ -4818,7 +5211,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4830,7 +5223,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4843,7 +5236,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *RotateTokenResponse) GetToken() *Token {
@@ -4869,7 +5262,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4881,7 +5274,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4894,7 +5287,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -4912,7 +5305,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4924,7 +5317,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4937,7 +5330,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
 }
 
 type BackupRequest struct {
@@ -4951,7 +5344,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4963,7 +5356,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4976,7 +5369,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *BackupRequest) GetName() string {
@@ -4997,7 +5390,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5009,7 +5402,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5022,7 +5415,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *BackupResponse) GetPath() string {
@@ -5047,7 +5440,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5059,7 +5452,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5072,7 +5465,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
 }
 
 type GetStatusResponse struct {
@@ -5102,7 +5495,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5114,7 +5507,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5127,7 +5520,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -5230,7 +5623,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5242,7 +5635,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5255,7 +5648,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Build) GetCommit() string {
@@ -5300,7 +5693,7 @@ type DiskStatus struct {
 
 func (x *DiskStatus) Reset() {
 	*x = DiskStatus{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5312,7 +5705,7 @@ func (x *DiskStatus) String() string {
 func (*DiskStatus) ProtoMessage() {}
 
 func (x *DiskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5325,7 +5718,7 @@ func (x *DiskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
 func (*DiskStatus) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *DiskStatus) GetState() DiskState {
@@ -5385,7 +5778,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5397,7 +5790,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5410,7 +5803,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
 }
 
 type GetClusterResponse struct {
@@ -5430,7 +5823,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5442,7 +5835,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5455,7 +5848,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -5519,7 +5912,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5531,7 +5924,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5544,7 +5937,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -5663,7 +6056,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5675,7 +6068,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5688,7 +6081,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -5746,7 +6139,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5758,7 +6151,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5771,7 +6164,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -5816,7 +6209,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5828,7 +6221,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5841,7 +6234,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -5873,7 +6266,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5885,7 +6278,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5898,7 +6291,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{86}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{89}
 }
 
 type RemoveMemberRequest struct {
@@ -5910,7 +6303,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5922,7 +6315,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5935,7 +6328,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{87}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -5953,7 +6346,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5965,7 +6358,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5978,7 +6371,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{88}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{91}
 }
 
 type PromoteMemberRequest struct {
@@ -5990,7 +6383,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6002,7 +6395,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6015,7 +6408,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{89}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -6033,7 +6426,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6045,7 +6438,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6058,7 +6451,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{90}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{93}
 }
 
 type DemoteMemberRequest struct {
@@ -6070,7 +6463,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6082,7 +6475,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6095,7 +6488,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{91}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -6113,7 +6506,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6125,7 +6518,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6138,7 +6531,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{92}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{95}
 }
 
 type TransferLeadershipRequest struct {
@@ -6153,7 +6546,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6165,7 +6558,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6178,7 +6571,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{93}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -6203,7 +6596,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6215,7 +6608,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6228,7 +6621,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{94}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{97}
 }
 
 type TakeSnapshotRequest struct {
@@ -6241,7 +6634,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6253,7 +6646,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6266,7 +6659,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{95}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -6284,7 +6677,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6296,7 +6689,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6309,14 +6702,14 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{96}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{99}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1aprony/admin/v1/admin.proto\x12\x0eprony.admin.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aprony/queue/v1/queue.proto\"\xa2\x02\n" +
+	"\x1aprony/admin/v1/admin.proto\x12\x0eprony.admin.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aprony/queue/v1/queue.proto\"\x80\x03\n" +
 	"\vQueuePolicy\x127\n" +
 	"\tplacement\x18\x01 \x01(\x0e2\x19.prony.admin.v1.PlacementR\tplacement\x12!\n" +
 	"\fmax_attempts\x18\x02 \x01(\rR\vmaxAttempts\x12\x19\n" +
@@ -6324,7 +6717,9 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\abackoff\x18\x04 \x01(\v2\x17.prony.queue.v1.BackoffR\abackoff\x12\x15\n" +
 	"\x06ttl_ms\x18\x05 \x01(\x04R\x05ttlMs\x12.\n" +
 	"\x13result_retention_ms\x18\x06 \x01(\x04R\x11resultRetentionMs\x12\"\n" +
-	"\rkey_window_ms\x18\a \x01(\x04R\vkeyWindowMs\"\xfa\x03\n" +
+	"\rkey_window_ms\x18\a \x01(\x04R\vkeyWindowMs\x12*\n" +
+	"\x11history_tasks_max\x18\b \x01(\rR\x0fhistoryTasksMax\x120\n" +
+	"\x14history_retention_ms\x18\t \x01(\x04R\x12historyRetentionMs\"\xfa\x03\n" +
 	"\x05Queue\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x16\n" +
@@ -6486,7 +6881,41 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\"K\n" +
 	"\x14ListAttemptsResponse\x123\n" +
-	"\battempts\x18\x01 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xc0\x01\n" +
+	"\battempts\x18\x01 \x03(\v2\x17.prony.admin.v1.AttemptR\battempts\"\xa4\x04\n" +
+	"\fFinishedTask\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x1a\n" +
+	"\bpriority\x18\x03 \x01(\rR\bpriority\x12.\n" +
+	"\x06finish\x18\x04 \x01(\x0e2\x16.prony.admin.v1.FinishR\x06finish\x12>\n" +
+	"\fdeath_reason\x18\x05 \x01(\x0e2\x1b.prony.admin.v1.DeathReasonR\vdeathReason\x12\x1a\n" +
+	"\battempts\x18\x06 \x01(\rR\battempts\x12$\n" +
+	"\x0eenqueued_at_ms\x18\a \x01(\x03R\fenqueuedAtMs\x12-\n" +
+	"\x13first_claimed_at_ms\x18\b \x01(\x03R\x10firstClaimedAtMs\x12+\n" +
+	"\x12last_claimed_at_ms\x18\t \x01(\x03R\x0flastClaimedAtMs\x12$\n" +
+	"\x0efinished_at_ms\x18\n" +
+	" \x01(\x03R\ffinishedAtMs\x12C\n" +
+	"\aheaders\x18\v \x03(\v2).prony.admin.v1.FinishedTask.HeadersEntryR\aheaders\x12\x1d\n" +
+	"\n" +
+	"last_error\x18\f \x01(\tR\tlastError\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe0\x02\n" +
+	"\x12ListHistoryRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x124\n" +
+	"\x06header\x18\x05 \x01(\v2\x1c.prony.admin.v1.HeaderFilterR\x06header\x12.\n" +
+	"\x06finish\x18\x06 \x01(\x0e2\x16.prony.admin.v1.FinishR\x06finish\x12(\n" +
+	"\x10finished_from_ms\x18\a \x01(\x03R\x0efinishedFromMs\x12,\n" +
+	"\x12finished_before_ms\x18\b \x01(\x03R\x10finishedBeforeMs\x12\x1b\n" +
+	"\tpage_size\x18\t \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\n" +
+	" \x01(\tR\tpageToken\"q\n" +
+	"\x13ListHistoryResponse\x122\n" +
+	"\x05tasks\x18\x01 \x03(\v2\x1c.prony.admin.v1.FinishedTaskR\x05tasks\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc0\x01\n" +
 	"\rRecentFailure\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x0e\n" +
@@ -6743,7 +7172,13 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x18DEATH_REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DEATH_REASON_ATTEMPTS\x10\x01\x12\x18\n" +
 	"\x14DEATH_REASON_EXPIRED\x10\x02\x12\x1a\n" +
-	"\x16DEATH_REASON_PERMANENT\x10\x03*r\n" +
+	"\x16DEATH_REASON_PERMANENT\x10\x03*p\n" +
+	"\x06Finish\x12\x16\n" +
+	"\x12FINISH_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10FINISH_COMPLETED\x10\x01\x12\x0f\n" +
+	"\vFINISH_DIED\x10\x02\x12\x14\n" +
+	"\x10FINISH_CANCELLED\x10\x03\x12\x11\n" +
+	"\rFINISH_PURGED\x10\x04*r\n" +
 	"\n" +
 	"MissedRuns\x12\x1b\n" +
 	"\x17MISSED_RUNS_UNSPECIFIED\x10\x00\x12\x18\n" +
@@ -6765,7 +7200,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\rDISK_STATE_OK\x10\x01\x12\x12\n" +
 	"\x0eDISK_STATE_LOW\x10\x02\x12\x17\n" +
 	"\x13DISK_STATE_CRITICAL\x10\x03\x12\x18\n" +
-	"\x14DISK_STATE_EXHAUSTED\x10\x042\xe9#\n" +
+	"\x14DISK_STATE_EXHAUSTED\x10\x042\xd6$\n" +
 	"\fAdminService\x12g\n" +
 	"\n" +
 	"ListQueues\x12!.prony.admin.v1.ListQueuesRequest\x1a\".prony.admin.v1.ListQueuesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
@@ -6787,7 +7222,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\vRedriveDead\x12\".prony.admin.v1.RedriveDeadRequest\x1a#.prony.admin.v1.RedriveDeadResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/dead:redrive\x12g\n" +
 	"\bEditDead\x12\x1f.prony.admin.v1.EditDeadRequest\x1a .prony.admin.v1.EditDeadResponse\"\x18\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/dead:edit\x12k\n" +
 	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/dead:purge\x12o\n" +
-	"\fListAttempts\x12#.prony.admin.v1.ListAttemptsRequest\x1a$.prony.admin.v1.ListAttemptsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/attempts\x12o\n" +
+	"\fListAttempts\x12#.prony.admin.v1.ListAttemptsRequest\x1a$.prony.admin.v1.ListAttemptsResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/attempts\x12k\n" +
+	"\vListHistory\x12\".prony.admin.v1.ListHistoryRequest\x1a#.prony.admin.v1.ListHistoryResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/history\x12o\n" +
 	"\fListFailures\x12#.prony.admin.v1.ListFailuresRequest\x1a$.prony.admin.v1.ListFailuresResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/failures\x12w\n" +
 	"\fSetRecurring\x12#.prony.admin.v1.SetRecurringRequest\x1a$.prony.admin.v1.SetRecurringResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/recurring:set\x12s\n" +
 	"\rListRecurring\x12$.prony.admin.v1.ListRecurringRequest\x1a%.prony.admin.v1.ListRecurringResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/recurring\x12t\n" +
@@ -6829,260 +7265,273 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 	return file_prony_admin_v1_admin_proto_rawDescData
 }
 
-var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 99)
+var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 103)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
 	(DeathReason)(0),                   // 2: prony.admin.v1.DeathReason
-	(MissedRuns)(0),                    // 3: prony.admin.v1.MissedRuns
-	(Overlap)(0),                       // 4: prony.admin.v1.Overlap
-	(Scope)(0),                         // 5: prony.admin.v1.Scope
-	(DiskState)(0),                     // 6: prony.admin.v1.DiskState
-	(*QueuePolicy)(nil),                // 7: prony.admin.v1.QueuePolicy
-	(*Queue)(nil),                      // 8: prony.admin.v1.Queue
-	(*QueueEvents)(nil),                // 9: prony.admin.v1.QueueEvents
-	(*ListQueuesRequest)(nil),          // 10: prony.admin.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),         // 11: prony.admin.v1.ListQueuesResponse
-	(*GetQueueRequest)(nil),            // 12: prony.admin.v1.GetQueueRequest
-	(*GetQueueResponse)(nil),           // 13: prony.admin.v1.GetQueueResponse
-	(*ConfigureQueueRequest)(nil),      // 14: prony.admin.v1.ConfigureQueueRequest
-	(*ConfigureQueueResponse)(nil),     // 15: prony.admin.v1.ConfigureQueueResponse
-	(*PauseQueueRequest)(nil),          // 16: prony.admin.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),         // 17: prony.admin.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),         // 18: prony.admin.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),        // 19: prony.admin.v1.ResumeQueueResponse
-	(*PurgeQueueRequest)(nil),          // 20: prony.admin.v1.PurgeQueueRequest
-	(*PurgeQueueResponse)(nil),         // 21: prony.admin.v1.PurgeQueueResponse
-	(*DeleteQueueRequest)(nil),         // 22: prony.admin.v1.DeleteQueueRequest
-	(*DeleteQueueResponse)(nil),        // 23: prony.admin.v1.DeleteQueueResponse
-	(*HeaderFilter)(nil),               // 24: prony.admin.v1.HeaderFilter
-	(*ListTasksRequest)(nil),           // 25: prony.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),          // 26: prony.admin.v1.ListTasksResponse
-	(*CancelTasksRequest)(nil),         // 27: prony.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),        // 28: prony.admin.v1.CancelTasksResponse
-	(*RescheduleTasksRequest)(nil),     // 29: prony.admin.v1.RescheduleTasksRequest
-	(*RescheduleTasksResponse)(nil),    // 30: prony.admin.v1.RescheduleTasksResponse
-	(*PrioritizeTasksRequest)(nil),     // 31: prony.admin.v1.PrioritizeTasksRequest
-	(*PrioritizeTasksResponse)(nil),    // 32: prony.admin.v1.PrioritizeTasksResponse
-	(*Attempt)(nil),                    // 33: prony.admin.v1.Attempt
-	(*DeadTask)(nil),                   // 34: prony.admin.v1.DeadTask
-	(*DeadFilter)(nil),                 // 35: prony.admin.v1.DeadFilter
-	(*ListDeadRequest)(nil),            // 36: prony.admin.v1.ListDeadRequest
-	(*ListDeadResponse)(nil),           // 37: prony.admin.v1.ListDeadResponse
-	(*RedriveDeadRequest)(nil),         // 38: prony.admin.v1.RedriveDeadRequest
-	(*RedriveDeadResponse)(nil),        // 39: prony.admin.v1.RedriveDeadResponse
-	(*EditDeadRequest)(nil),            // 40: prony.admin.v1.EditDeadRequest
-	(*EditDeadResponse)(nil),           // 41: prony.admin.v1.EditDeadResponse
-	(*PurgeDeadRequest)(nil),           // 42: prony.admin.v1.PurgeDeadRequest
-	(*PurgeDeadResponse)(nil),          // 43: prony.admin.v1.PurgeDeadResponse
-	(*ListAttemptsRequest)(nil),        // 44: prony.admin.v1.ListAttemptsRequest
-	(*ListAttemptsResponse)(nil),       // 45: prony.admin.v1.ListAttemptsResponse
-	(*RecentFailure)(nil),              // 46: prony.admin.v1.RecentFailure
-	(*ListFailuresRequest)(nil),        // 47: prony.admin.v1.ListFailuresRequest
-	(*ListFailuresResponse)(nil),       // 48: prony.admin.v1.ListFailuresResponse
-	(*RecurringTemplate)(nil),          // 49: prony.admin.v1.RecurringTemplate
-	(*RecurringSpec)(nil),              // 50: prony.admin.v1.RecurringSpec
-	(*Recurring)(nil),                  // 51: prony.admin.v1.Recurring
-	(*SetRecurringRequest)(nil),        // 52: prony.admin.v1.SetRecurringRequest
-	(*SetRecurringResponse)(nil),       // 53: prony.admin.v1.SetRecurringResponse
-	(*ListRecurringRequest)(nil),       // 54: prony.admin.v1.ListRecurringRequest
-	(*ListRecurringResponse)(nil),      // 55: prony.admin.v1.ListRecurringResponse
-	(*GetRecurringRequest)(nil),        // 56: prony.admin.v1.GetRecurringRequest
-	(*GetRecurringResponse)(nil),       // 57: prony.admin.v1.GetRecurringResponse
-	(*PauseRecurringRequest)(nil),      // 58: prony.admin.v1.PauseRecurringRequest
-	(*PauseRecurringResponse)(nil),     // 59: prony.admin.v1.PauseRecurringResponse
-	(*ResumeRecurringRequest)(nil),     // 60: prony.admin.v1.ResumeRecurringRequest
-	(*ResumeRecurringResponse)(nil),    // 61: prony.admin.v1.ResumeRecurringResponse
-	(*RunRecurringRequest)(nil),        // 62: prony.admin.v1.RunRecurringRequest
-	(*RunRecurringResponse)(nil),       // 63: prony.admin.v1.RunRecurringResponse
-	(*DeleteRecurringRequest)(nil),     // 64: prony.admin.v1.DeleteRecurringRequest
-	(*DeleteRecurringResponse)(nil),    // 65: prony.admin.v1.DeleteRecurringResponse
-	(*Quotas)(nil),                     // 66: prony.admin.v1.Quotas
-	(*Tenant)(nil),                     // 67: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),         // 68: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),        // 69: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),     // 70: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil),    // 71: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                      // 72: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),         // 73: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),        // 74: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),          // 75: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),         // 76: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),         // 77: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),        // 78: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),         // 79: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),        // 80: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),              // 81: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),             // 82: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),           // 83: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),          // 84: prony.admin.v1.GetStatusResponse
-	(*Build)(nil),                      // 85: prony.admin.v1.Build
-	(*DiskStatus)(nil),                 // 86: prony.admin.v1.DiskStatus
-	(*GetClusterRequest)(nil),          // 87: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 88: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 89: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 90: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 91: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 92: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 93: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 94: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 95: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 96: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 97: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 98: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 99: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 100: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 101: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 102: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 103: prony.admin.v1.TakeSnapshotResponse
-	nil,                                // 104: prony.admin.v1.EditDeadRequest.HeadersEntry
-	nil,                                // 105: prony.admin.v1.RecurringTemplate.HeadersEntry
-	(*queuepb.Backoff)(nil),            // 106: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 107: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 108: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 109: prony.queue.v1.SettleResult
+	(Finish)(0),                        // 3: prony.admin.v1.Finish
+	(MissedRuns)(0),                    // 4: prony.admin.v1.MissedRuns
+	(Overlap)(0),                       // 5: prony.admin.v1.Overlap
+	(Scope)(0),                         // 6: prony.admin.v1.Scope
+	(DiskState)(0),                     // 7: prony.admin.v1.DiskState
+	(*QueuePolicy)(nil),                // 8: prony.admin.v1.QueuePolicy
+	(*Queue)(nil),                      // 9: prony.admin.v1.Queue
+	(*QueueEvents)(nil),                // 10: prony.admin.v1.QueueEvents
+	(*ListQueuesRequest)(nil),          // 11: prony.admin.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),         // 12: prony.admin.v1.ListQueuesResponse
+	(*GetQueueRequest)(nil),            // 13: prony.admin.v1.GetQueueRequest
+	(*GetQueueResponse)(nil),           // 14: prony.admin.v1.GetQueueResponse
+	(*ConfigureQueueRequest)(nil),      // 15: prony.admin.v1.ConfigureQueueRequest
+	(*ConfigureQueueResponse)(nil),     // 16: prony.admin.v1.ConfigureQueueResponse
+	(*PauseQueueRequest)(nil),          // 17: prony.admin.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),         // 18: prony.admin.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),         // 19: prony.admin.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),        // 20: prony.admin.v1.ResumeQueueResponse
+	(*PurgeQueueRequest)(nil),          // 21: prony.admin.v1.PurgeQueueRequest
+	(*PurgeQueueResponse)(nil),         // 22: prony.admin.v1.PurgeQueueResponse
+	(*DeleteQueueRequest)(nil),         // 23: prony.admin.v1.DeleteQueueRequest
+	(*DeleteQueueResponse)(nil),        // 24: prony.admin.v1.DeleteQueueResponse
+	(*HeaderFilter)(nil),               // 25: prony.admin.v1.HeaderFilter
+	(*ListTasksRequest)(nil),           // 26: prony.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),          // 27: prony.admin.v1.ListTasksResponse
+	(*CancelTasksRequest)(nil),         // 28: prony.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),        // 29: prony.admin.v1.CancelTasksResponse
+	(*RescheduleTasksRequest)(nil),     // 30: prony.admin.v1.RescheduleTasksRequest
+	(*RescheduleTasksResponse)(nil),    // 31: prony.admin.v1.RescheduleTasksResponse
+	(*PrioritizeTasksRequest)(nil),     // 32: prony.admin.v1.PrioritizeTasksRequest
+	(*PrioritizeTasksResponse)(nil),    // 33: prony.admin.v1.PrioritizeTasksResponse
+	(*Attempt)(nil),                    // 34: prony.admin.v1.Attempt
+	(*DeadTask)(nil),                   // 35: prony.admin.v1.DeadTask
+	(*DeadFilter)(nil),                 // 36: prony.admin.v1.DeadFilter
+	(*ListDeadRequest)(nil),            // 37: prony.admin.v1.ListDeadRequest
+	(*ListDeadResponse)(nil),           // 38: prony.admin.v1.ListDeadResponse
+	(*RedriveDeadRequest)(nil),         // 39: prony.admin.v1.RedriveDeadRequest
+	(*RedriveDeadResponse)(nil),        // 40: prony.admin.v1.RedriveDeadResponse
+	(*EditDeadRequest)(nil),            // 41: prony.admin.v1.EditDeadRequest
+	(*EditDeadResponse)(nil),           // 42: prony.admin.v1.EditDeadResponse
+	(*PurgeDeadRequest)(nil),           // 43: prony.admin.v1.PurgeDeadRequest
+	(*PurgeDeadResponse)(nil),          // 44: prony.admin.v1.PurgeDeadResponse
+	(*ListAttemptsRequest)(nil),        // 45: prony.admin.v1.ListAttemptsRequest
+	(*ListAttemptsResponse)(nil),       // 46: prony.admin.v1.ListAttemptsResponse
+	(*FinishedTask)(nil),               // 47: prony.admin.v1.FinishedTask
+	(*ListHistoryRequest)(nil),         // 48: prony.admin.v1.ListHistoryRequest
+	(*ListHistoryResponse)(nil),        // 49: prony.admin.v1.ListHistoryResponse
+	(*RecentFailure)(nil),              // 50: prony.admin.v1.RecentFailure
+	(*ListFailuresRequest)(nil),        // 51: prony.admin.v1.ListFailuresRequest
+	(*ListFailuresResponse)(nil),       // 52: prony.admin.v1.ListFailuresResponse
+	(*RecurringTemplate)(nil),          // 53: prony.admin.v1.RecurringTemplate
+	(*RecurringSpec)(nil),              // 54: prony.admin.v1.RecurringSpec
+	(*Recurring)(nil),                  // 55: prony.admin.v1.Recurring
+	(*SetRecurringRequest)(nil),        // 56: prony.admin.v1.SetRecurringRequest
+	(*SetRecurringResponse)(nil),       // 57: prony.admin.v1.SetRecurringResponse
+	(*ListRecurringRequest)(nil),       // 58: prony.admin.v1.ListRecurringRequest
+	(*ListRecurringResponse)(nil),      // 59: prony.admin.v1.ListRecurringResponse
+	(*GetRecurringRequest)(nil),        // 60: prony.admin.v1.GetRecurringRequest
+	(*GetRecurringResponse)(nil),       // 61: prony.admin.v1.GetRecurringResponse
+	(*PauseRecurringRequest)(nil),      // 62: prony.admin.v1.PauseRecurringRequest
+	(*PauseRecurringResponse)(nil),     // 63: prony.admin.v1.PauseRecurringResponse
+	(*ResumeRecurringRequest)(nil),     // 64: prony.admin.v1.ResumeRecurringRequest
+	(*ResumeRecurringResponse)(nil),    // 65: prony.admin.v1.ResumeRecurringResponse
+	(*RunRecurringRequest)(nil),        // 66: prony.admin.v1.RunRecurringRequest
+	(*RunRecurringResponse)(nil),       // 67: prony.admin.v1.RunRecurringResponse
+	(*DeleteRecurringRequest)(nil),     // 68: prony.admin.v1.DeleteRecurringRequest
+	(*DeleteRecurringResponse)(nil),    // 69: prony.admin.v1.DeleteRecurringResponse
+	(*Quotas)(nil),                     // 70: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 71: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 72: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 73: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 74: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 75: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 76: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 77: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 78: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 79: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 80: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 81: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 82: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 83: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 84: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 85: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 86: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 87: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 88: prony.admin.v1.GetStatusResponse
+	(*Build)(nil),                      // 89: prony.admin.v1.Build
+	(*DiskStatus)(nil),                 // 90: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 91: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 92: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 93: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 94: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 95: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 96: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 97: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 98: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 99: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 100: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 101: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 102: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 103: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 104: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 105: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 106: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 107: prony.admin.v1.TakeSnapshotResponse
+	nil,                                // 108: prony.admin.v1.EditDeadRequest.HeadersEntry
+	nil,                                // 109: prony.admin.v1.FinishedTask.HeadersEntry
+	nil,                                // 110: prony.admin.v1.RecurringTemplate.HeadersEntry
+	(*queuepb.Backoff)(nil),            // 111: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 112: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 113: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 114: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,   // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	106, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
-	7,   // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
-	9,   // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
-	8,   // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
-	8,   // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	7,   // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
-	8,   // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	107, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	24,  // 9: prony.admin.v1.ListTasksRequest.header:type_name -> prony.admin.v1.HeaderFilter
-	108, // 10: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	109, // 11: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	109, // 12: prony.admin.v1.RescheduleTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	109, // 13: prony.admin.v1.PrioritizeTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	111, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	8,   // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
+	10,  // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
+	9,   // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
+	9,   // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	8,   // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
+	9,   // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	112, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	25,  // 9: prony.admin.v1.ListTasksRequest.header:type_name -> prony.admin.v1.HeaderFilter
+	113, // 10: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	114, // 11: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	114, // 12: prony.admin.v1.RescheduleTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	114, // 13: prony.admin.v1.PrioritizeTasksResponse.results:type_name -> prony.queue.v1.SettleResult
 	1,   // 14: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	108, // 15: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	113, // 15: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
 	2,   // 16: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
-	33,  // 17: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
+	34,  // 17: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
 	2,   // 18: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
-	24,  // 19: prony.admin.v1.DeadFilter.header:type_name -> prony.admin.v1.HeaderFilter
-	35,  // 20: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	34,  // 21: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
-	35,  // 22: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	109, // 23: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	104, // 24: prony.admin.v1.EditDeadRequest.headers:type_name -> prony.admin.v1.EditDeadRequest.HeadersEntry
-	35,  // 25: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	109, // 26: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	33,  // 27: prony.admin.v1.ListAttemptsResponse.attempts:type_name -> prony.admin.v1.Attempt
-	33,  // 28: prony.admin.v1.RecentFailure.attempt:type_name -> prony.admin.v1.Attempt
-	2,   // 29: prony.admin.v1.RecentFailure.death_reason:type_name -> prony.admin.v1.DeathReason
-	46,  // 30: prony.admin.v1.ListFailuresResponse.failures:type_name -> prony.admin.v1.RecentFailure
-	105, // 31: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
-	3,   // 32: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
-	4,   // 33: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
-	49,  // 34: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
-	50,  // 35: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
-	50,  // 36: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
-	51,  // 37: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	51,  // 38: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	51,  // 39: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	66,  // 40: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
-	67,  // 41: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
-	66,  // 42: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
-	67,  // 43: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
-	5,   // 44: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
-	5,   // 45: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
-	72,  // 46: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
-	72,  // 47: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
-	72,  // 48: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	85,  // 49: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
-	86,  // 50: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
-	6,   // 51: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
-	89,  // 52: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	90,  // 53: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	6,   // 54: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
-	91,  // 55: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	10,  // 56: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	12,  // 57: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	14,  // 58: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	16,  // 59: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	18,  // 60: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	20,  // 61: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	22,  // 62: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
-	25,  // 63: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	27,  // 64: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	29,  // 65: prony.admin.v1.AdminService.RescheduleTasks:input_type -> prony.admin.v1.RescheduleTasksRequest
-	31,  // 66: prony.admin.v1.AdminService.PrioritizeTasks:input_type -> prony.admin.v1.PrioritizeTasksRequest
-	36,  // 67: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	38,  // 68: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	40,  // 69: prony.admin.v1.AdminService.EditDead:input_type -> prony.admin.v1.EditDeadRequest
-	42,  // 70: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	44,  // 71: prony.admin.v1.AdminService.ListAttempts:input_type -> prony.admin.v1.ListAttemptsRequest
-	47,  // 72: prony.admin.v1.AdminService.ListFailures:input_type -> prony.admin.v1.ListFailuresRequest
-	52,  // 73: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
-	54,  // 74: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
-	56,  // 75: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
-	58,  // 76: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
-	60,  // 77: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
-	62,  // 78: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
-	64,  // 79: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
-	68,  // 80: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	70,  // 81: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	73,  // 82: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	75,  // 83: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	77,  // 84: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	79,  // 85: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	81,  // 86: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	83,  // 87: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	87,  // 88: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	92,  // 89: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	94,  // 90: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	96,  // 91: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	98,  // 92: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	100, // 93: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	102, // 94: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	11,  // 95: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	13,  // 96: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	15,  // 97: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	17,  // 98: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	19,  // 99: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	21,  // 100: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	23,  // 101: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
-	26,  // 102: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	28,  // 103: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	30,  // 104: prony.admin.v1.AdminService.RescheduleTasks:output_type -> prony.admin.v1.RescheduleTasksResponse
-	32,  // 105: prony.admin.v1.AdminService.PrioritizeTasks:output_type -> prony.admin.v1.PrioritizeTasksResponse
-	37,  // 106: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	39,  // 107: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	41,  // 108: prony.admin.v1.AdminService.EditDead:output_type -> prony.admin.v1.EditDeadResponse
-	43,  // 109: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	45,  // 110: prony.admin.v1.AdminService.ListAttempts:output_type -> prony.admin.v1.ListAttemptsResponse
-	48,  // 111: prony.admin.v1.AdminService.ListFailures:output_type -> prony.admin.v1.ListFailuresResponse
-	53,  // 112: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
-	55,  // 113: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
-	57,  // 114: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
-	59,  // 115: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
-	61,  // 116: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
-	63,  // 117: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
-	65,  // 118: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
-	69,  // 119: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	71,  // 120: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	74,  // 121: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	76,  // 122: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	78,  // 123: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	80,  // 124: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	82,  // 125: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	84,  // 126: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	88,  // 127: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	93,  // 128: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	95,  // 129: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	97,  // 130: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	99,  // 131: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	101, // 132: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	103, // 133: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	95,  // [95:134] is the sub-list for method output_type
-	56,  // [56:95] is the sub-list for method input_type
-	56,  // [56:56] is the sub-list for extension type_name
-	56,  // [56:56] is the sub-list for extension extendee
-	0,   // [0:56] is the sub-list for field type_name
+	25,  // 19: prony.admin.v1.DeadFilter.header:type_name -> prony.admin.v1.HeaderFilter
+	36,  // 20: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	35,  // 21: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
+	36,  // 22: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	114, // 23: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	108, // 24: prony.admin.v1.EditDeadRequest.headers:type_name -> prony.admin.v1.EditDeadRequest.HeadersEntry
+	36,  // 25: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	114, // 26: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	34,  // 27: prony.admin.v1.ListAttemptsResponse.attempts:type_name -> prony.admin.v1.Attempt
+	3,   // 28: prony.admin.v1.FinishedTask.finish:type_name -> prony.admin.v1.Finish
+	2,   // 29: prony.admin.v1.FinishedTask.death_reason:type_name -> prony.admin.v1.DeathReason
+	109, // 30: prony.admin.v1.FinishedTask.headers:type_name -> prony.admin.v1.FinishedTask.HeadersEntry
+	25,  // 31: prony.admin.v1.ListHistoryRequest.header:type_name -> prony.admin.v1.HeaderFilter
+	3,   // 32: prony.admin.v1.ListHistoryRequest.finish:type_name -> prony.admin.v1.Finish
+	47,  // 33: prony.admin.v1.ListHistoryResponse.tasks:type_name -> prony.admin.v1.FinishedTask
+	34,  // 34: prony.admin.v1.RecentFailure.attempt:type_name -> prony.admin.v1.Attempt
+	2,   // 35: prony.admin.v1.RecentFailure.death_reason:type_name -> prony.admin.v1.DeathReason
+	50,  // 36: prony.admin.v1.ListFailuresResponse.failures:type_name -> prony.admin.v1.RecentFailure
+	110, // 37: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
+	4,   // 38: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
+	5,   // 39: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
+	53,  // 40: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
+	54,  // 41: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
+	54,  // 42: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
+	55,  // 43: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	55,  // 44: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	55,  // 45: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	70,  // 46: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
+	71,  // 47: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
+	70,  // 48: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
+	71,  // 49: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
+	6,   // 50: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
+	6,   // 51: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
+	76,  // 52: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
+	76,  // 53: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
+	76,  // 54: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
+	89,  // 55: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
+	90,  // 56: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	7,   // 57: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	93,  // 58: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	94,  // 59: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	7,   // 60: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	95,  // 61: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	11,  // 62: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	13,  // 63: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	15,  // 64: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	17,  // 65: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	19,  // 66: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	21,  // 67: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	23,  // 68: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	26,  // 69: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	28,  // 70: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	30,  // 71: prony.admin.v1.AdminService.RescheduleTasks:input_type -> prony.admin.v1.RescheduleTasksRequest
+	32,  // 72: prony.admin.v1.AdminService.PrioritizeTasks:input_type -> prony.admin.v1.PrioritizeTasksRequest
+	37,  // 73: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	39,  // 74: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	41,  // 75: prony.admin.v1.AdminService.EditDead:input_type -> prony.admin.v1.EditDeadRequest
+	43,  // 76: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	45,  // 77: prony.admin.v1.AdminService.ListAttempts:input_type -> prony.admin.v1.ListAttemptsRequest
+	48,  // 78: prony.admin.v1.AdminService.ListHistory:input_type -> prony.admin.v1.ListHistoryRequest
+	51,  // 79: prony.admin.v1.AdminService.ListFailures:input_type -> prony.admin.v1.ListFailuresRequest
+	56,  // 80: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
+	58,  // 81: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
+	60,  // 82: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
+	62,  // 83: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
+	64,  // 84: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
+	66,  // 85: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
+	68,  // 86: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
+	72,  // 87: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	74,  // 88: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	77,  // 89: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	79,  // 90: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	81,  // 91: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	83,  // 92: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	85,  // 93: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	87,  // 94: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	91,  // 95: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	96,  // 96: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	98,  // 97: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	100, // 98: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	102, // 99: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	104, // 100: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	106, // 101: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	12,  // 102: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	14,  // 103: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	16,  // 104: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	18,  // 105: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	20,  // 106: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	22,  // 107: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	24,  // 108: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	27,  // 109: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	29,  // 110: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	31,  // 111: prony.admin.v1.AdminService.RescheduleTasks:output_type -> prony.admin.v1.RescheduleTasksResponse
+	33,  // 112: prony.admin.v1.AdminService.PrioritizeTasks:output_type -> prony.admin.v1.PrioritizeTasksResponse
+	38,  // 113: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	40,  // 114: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	42,  // 115: prony.admin.v1.AdminService.EditDead:output_type -> prony.admin.v1.EditDeadResponse
+	44,  // 116: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	46,  // 117: prony.admin.v1.AdminService.ListAttempts:output_type -> prony.admin.v1.ListAttemptsResponse
+	49,  // 118: prony.admin.v1.AdminService.ListHistory:output_type -> prony.admin.v1.ListHistoryResponse
+	52,  // 119: prony.admin.v1.AdminService.ListFailures:output_type -> prony.admin.v1.ListFailuresResponse
+	57,  // 120: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
+	59,  // 121: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
+	61,  // 122: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
+	63,  // 123: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
+	65,  // 124: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
+	67,  // 125: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
+	69,  // 126: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
+	73,  // 127: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	75,  // 128: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	78,  // 129: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	80,  // 130: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	82,  // 131: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	84,  // 132: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	86,  // 133: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	88,  // 134: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	92,  // 135: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	97,  // 136: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	99,  // 137: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	101, // 138: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	103, // 139: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	105, // 140: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	107, // 141: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	102, // [102:142] is the sub-list for method output_type
+	62,  // [62:102] is the sub-list for method input_type
+	62,  // [62:62] is the sub-list for extension type_name
+	62,  // [62:62] is the sub-list for extension extendee
+	0,   // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -7091,16 +7540,16 @@ func file_prony_admin_v1_admin_proto_init() {
 		return
 	}
 	file_prony_admin_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[82].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[93].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[95].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[85].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[96].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[98].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   99,
+			NumEnums:      8,
+			NumMessages:   103,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -42,6 +42,7 @@ const (
 	AdminService_EditDead_FullMethodName           = "/prony.admin.v1.AdminService/EditDead"
 	AdminService_PurgeDead_FullMethodName          = "/prony.admin.v1.AdminService/PurgeDead"
 	AdminService_ListAttempts_FullMethodName       = "/prony.admin.v1.AdminService/ListAttempts"
+	AdminService_ListHistory_FullMethodName        = "/prony.admin.v1.AdminService/ListHistory"
 	AdminService_ListFailures_FullMethodName       = "/prony.admin.v1.AdminService/ListFailures"
 	AdminService_SetRecurring_FullMethodName       = "/prony.admin.v1.AdminService/SetRecurring"
 	AdminService_ListRecurring_FullMethodName      = "/prony.admin.v1.AdminService/ListRecurring"
@@ -119,6 +120,10 @@ type AdminServiceClient interface {
 	// ListAttempts returns the failed attempts of a task that is not done. At least the last 16 are
 	// stored, unless a quota is used up.
 	ListAttempts(ctx context.Context, in *ListAttemptsRequest, opts ...grpc.CallOption) (*ListAttemptsResponse, error)
+	// ListHistory returns finished tasks of a queue whose policy keeps a history, page by page: those of
+	// one shard after the other, the latest of each shard first. A task that died and was redriven has
+	// an entry for each time that it finished.
+	ListHistory(ctx context.Context, in *ListHistoryRequest, opts ...grpc.CallOption) (*ListHistoryResponse, error)
 	// ListFailures returns the latest failures of all queues or of one, the latest first: failed
 	// attempts, expired leases, and tasks that died. The server remembers the last 128 of each shard.
 	// They are not stored: each node remembers them since it began to lead a shard.
@@ -336,6 +341,16 @@ func (c *adminServiceClient) ListAttempts(ctx context.Context, in *ListAttemptsR
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListAttemptsResponse)
 	err := c.cc.Invoke(ctx, AdminService_ListAttempts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) ListHistory(ctx context.Context, in *ListHistoryRequest, opts ...grpc.CallOption) (*ListHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListHistoryResponse)
+	err := c.cc.Invoke(ctx, AdminService_ListHistory_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -624,6 +639,10 @@ type AdminServiceServer interface {
 	// ListAttempts returns the failed attempts of a task that is not done. At least the last 16 are
 	// stored, unless a quota is used up.
 	ListAttempts(context.Context, *ListAttemptsRequest) (*ListAttemptsResponse, error)
+	// ListHistory returns finished tasks of a queue whose policy keeps a history, page by page: those of
+	// one shard after the other, the latest of each shard first. A task that died and was redriven has
+	// an entry for each time that it finished.
+	ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error)
 	// ListFailures returns the latest failures of all queues or of one, the latest first: failed
 	// attempts, expired leases, and tasks that died. The server remembers the last 128 of each shard.
 	// They are not stored: each node remembers them since it began to lead a shard.
@@ -734,6 +753,9 @@ func (UnimplementedAdminServiceServer) PurgeDead(context.Context, *PurgeDeadRequ
 }
 func (UnimplementedAdminServiceServer) ListAttempts(context.Context, *ListAttemptsRequest) (*ListAttemptsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListAttempts not implemented")
+}
+func (UnimplementedAdminServiceServer) ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListHistory not implemented")
 }
 func (UnimplementedAdminServiceServer) ListFailures(context.Context, *ListFailuresRequest) (*ListFailuresResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListFailures not implemented")
@@ -1109,6 +1131,24 @@ func _AdminService_ListAttempts_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).ListAttempts(ctx, req.(*ListAttemptsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_ListHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).ListHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_ListHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).ListHistory(ctx, req.(*ListHistoryRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1597,6 +1637,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListAttempts",
 			Handler:    _AdminService_ListAttempts_Handler,
+		},
+		{
+			MethodName: "ListHistory",
+			Handler:    _AdminService_ListHistory_Handler,
 		},
 		{
 			MethodName: "ListFailures",

@@ -48,7 +48,7 @@ var contract = map[string]map[string]string{
 		"POST /v1/queues:resume": "ResumeQueue", "POST /v1/queues:purge": "PurgeQueue", "POST /v1/queues:delete": "DeleteQueue", "GET /v1/tasks": "ListTasks", "POST /v1/tasks:cancel": "CancelTasks",
 		"POST /v1/tasks:reschedule": "RescheduleTasks", "POST /v1/tasks:prioritize": "PrioritizeTasks",
 		"GET /v1/dead": "ListDead", "POST /v1/dead:redrive": "RedriveDead", "POST /v1/dead:edit": "EditDead", "POST /v1/dead:purge": "PurgeDead", "GET /v1/tenants": "ListTenants",
-		"GET /v1/attempts": "ListAttempts", "GET /v1/failures": "ListFailures",
+		"GET /v1/attempts": "ListAttempts", "GET /v1/failures": "ListFailures", "GET /v1/history": "ListHistory",
 		"POST /v1/recurring:set": "SetRecurring", "GET /v1/recurring": "ListRecurring", "GET /v1/recurring:get": "GetRecurring", "POST /v1/recurring:pause": "PauseRecurring",
 		"POST /v1/recurring:resume": "ResumeRecurring", "POST /v1/recurring:run": "RunRecurring", "POST /v1/recurring:delete": "DeleteRecurring",
 		"POST /v1/tenants:configure": "ConfigureTenant", "GET /v1/tokens": "ListTokens", "POST /v1/tokens:create": "CreateToken", "POST /v1/tokens:rotate": "RotateToken",

@@ -62,6 +62,7 @@ var methodScopes = map[string]access.Scopes{
 	"/prony.admin.v1.AdminService/PurgeDead":          access.Admin,
 	"/prony.admin.v1.AdminService/ListAttempts":       access.Admin,
 	"/prony.admin.v1.AdminService/ListFailures":       access.Admin,
+	"/prony.admin.v1.AdminService/ListHistory":        access.Admin,
 	"/prony.admin.v1.AdminService/SetRecurring":       access.Admin,
 	"/prony.admin.v1.AdminService/ListRecurring":      access.Admin,
 	"/prony.admin.v1.AdminService/GetRecurring":       access.Admin,

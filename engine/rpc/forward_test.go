@@ -224,6 +224,13 @@ func everyCall(id string) map[string]func(context.Context, *clusterNode) error {
 			_, err := n.admins().ListFailures(ctx, &adminpb.ListFailuresRequest{})
 			return err
 		},
+		"ListHistory": func(ctx context.Context, n *clusterNode) error {
+			if _, err := n.admins().ListHistory(ctx, &adminpb.ListHistoryRequest{Queue: q}); err != nil {
+				return err
+			}
+			_, err := n.admins().ListHistory(ctx, &adminpb.ListHistoryRequest{Id: id})
+			return err
+		},
 		"SetRecurring": func(ctx context.Context, n *clusterNode) error {
 			_, err := n.admins().SetRecurring(ctx, &adminpb.SetRecurringRequest{Queue: "recurring", Name: "r", Spec: recurringSpec()})
 			return err

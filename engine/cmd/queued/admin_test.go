@@ -165,6 +165,16 @@ func (a *admin) ListAttempts(context.Context, *adminpb.ListAttemptsRequest) (*ad
 	}}, nil
 }
 
+func (a *admin) ListHistory(_ context.Context, r *adminpb.ListHistoryRequest) (*adminpb.ListHistoryResponse, error) {
+	return &adminpb.ListHistoryResponse{Tasks: []*adminpb.FinishedTask{
+		{
+			Id: "b", Queue: "mail", Priority: 2, Finish: adminpb.Finish_FINISH_COMPLETED, Attempts: 1, EnqueuedAtMs: someTime, FirstClaimedAtMs: someTime, LastClaimedAtMs: someTime,
+			FinishedAtMs: someTime, Headers: map[string]string{"kind": "welcome", "trace": "7f3a"},
+		},
+		{Id: "a", Queue: "mail", Finish: adminpb.Finish_FINISH_DIED, DeathReason: adminpb.DeathReason_DEATH_REASON_ATTEMPTS, Attempts: 2, FinishedAtMs: someTime, LastError: "no such mailbox"},
+	}, NextPageToken: a.next(r.GetPageToken())}, nil
+}
+
 func (a *admin) ListFailures(context.Context, *adminpb.ListFailuresRequest) (*adminpb.ListFailuresResponse, error) {
 	return &adminpb.ListFailuresResponse{Failures: []*adminpb.RecentFailure{
 		{Tenant: "acme", Queue: "mail", Id: "b", Attempt: &adminpb.Attempt{EndedAtMs: someTime}, DeathReason: adminpb.DeathReason_DEATH_REASON_EXPIRED},
@@ -336,6 +346,8 @@ var administration = []string{
 	"tasks list --queue mail --state leased --header trace=a=b",
 	"tasks attempts a",
 	"tasks failures --queue mail --limit 5",
+	"tasks history --queue mail --finish died --kind welcome --header trace=7f3a --finished-from 2030-01-31T00:00:00Z --finished-before 2030-02-01T00:00:00Z --limit 2",
+	"queues configure mail --history-max 100 --history-retention 1d",
 	"tasks cancel a b --yes",
 	"tasks reschedule a b --now",
 	"tasks reschedule a --at 2030-01-01T09:00:00Z --tenant acme",

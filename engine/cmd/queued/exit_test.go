@@ -77,6 +77,7 @@ var exits = map[string]outcomes{
 	"queued tasks list":            {"--queue q --state ready", never, "--queue q --state raedy | --queue q --state ready --page-token nonsense", false},
 	"queued tasks attempts":        {"ID", never, " | 0000000000000000000000g1", false},
 	"queued tasks failures":        {"", never, "extra | --limit 2000", false},
+	"queued tasks history":         {"--queue q", never, " | --queue q --finish lost | --queue q --page-token nonsense", false},
 	"queued tasks cancel":          {"ID --yes", never, "ID | 0000000000000000000000g1 --yes", false},
 	"queued tasks reschedule":      {"WAITING --now", never, "WAITING | WAITING --now --in 1s | WAITING --in 1000d | ID --now", false},
 	"queued tasks prioritize":      {"WAITING --priority 3", never, "WAITING | WAITING --priority 10 | ID --priority 3", false},

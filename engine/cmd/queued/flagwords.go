@@ -50,6 +50,7 @@ func flagError(c *cobra.Command, err error) error {
 // fieldFlags maps fields of calls to their flags, for flags whose names differ from the field's by
 // more than the unit.
 var fieldFlags = map[string]string{
+	"history_tasks_max":          "history-max",
 	"backoff.initial_ms":         "backoff-initial",
 	"backoff.max_ms":             "backoff-max",
 	"backoff.multiplier_percent": "backoff-multiplier",

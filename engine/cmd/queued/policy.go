@@ -21,7 +21,8 @@ type policyFlags struct {
 	placement                                      adminpb.Placement
 	maxAttempts                                    uint32
 	lease, ttl, retain, backoffInitial, backoffMax time.Duration
-	keyWindow                                      time.Duration
+	keyWindow, historyRetention                    time.Duration
+	historyMax                                     uint32
 	multiplier, jitter                             uint32
 	reset                                          bool
 }
@@ -39,6 +40,8 @@ func (f *policyFlags) define(flags *pflag.FlagSet) {
 	durationFlag(flags, &f.ttl, "ttl", "time to live of a task; 0s: unlimited")
 	durationFlag(flags, &f.retain, "result-retention", "how long results are retained; 0s: not at all")
 	durationFlag(flags, &f.keyWindow, "key-window", "how long a task holds its idempotency key, at most 30d")
+	numberFlag(flags, &f.historyMax, "history-max", 0, "number of finished tasks that each shard keeps in the history, at most 1000000; 0: no limit")
+	durationFlag(flags, &f.historyRetention, "history-retention", "how long finished tasks stay in the history, at most 366d; 0s: no limit; if both are 0, the queue has no history")
 	flags.BoolVar(&f.reset, "reset", false, "reset everything else to the server's defaults")
 }
 
@@ -61,6 +64,8 @@ func (f *policyFlags) apply(flags *pflag.FlagSet, p *adminpb.QueuePolicy) {
 	set("ttl", func() { p.TtlMs = ms(f.ttl) })
 	set("result-retention", func() { p.ResultRetentionMs = ms(f.retain) })
 	set("key-window", func() { p.KeyWindowMs = ms(f.keyWindow) })
+	set("history-max", func() { p.HistoryTasksMax = f.historyMax })
+	set("history-retention", func() { p.HistoryRetentionMs = ms(f.historyRetention) })
 }
 
 func (a queueCommands) configure() *cobra.Command {
@@ -75,6 +80,7 @@ the settings with which they were enqueued.
 The policy is read, changed and written back: one of two changes at the same time may be lost.`,
 		Example: `  queued queues configure mail --max-attempts 5 --backoff-initial 10s --backoff-max 1h
   queued queues configure ledger --placement ordered
+  queued queues configure mail --history-max 10000 --history-retention 30d
   queued queues configure mail --reset`,
 		Args: oneArg("QUEUE"),
 	}

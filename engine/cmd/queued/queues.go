@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -135,7 +136,20 @@ func queueRows(t *table, q *adminpb.Queue) {
 		ofServer(uint64(b.GetJitterPercent()), fmt.Sprintf("%d%%", b.GetJitterPercent()))))
 	t.row("time to live", none(p.GetTtlMs()))
 	t.row("results kept", none(p.GetResultRetentionMs()))
+	t.row("history", historyOf(p))
 	t.row("key window", ofServer(p.GetKeyWindowMs(), spell(p.GetKeyWindowMs())))
+}
+
+// historyOf describes the history of a queue.
+func historyOf(p *adminpb.QueuePolicy) string {
+	var parts []string
+	if n := p.GetHistoryTasksMax(); n > 0 {
+		parts = append(parts, fmt.Sprintf("last %d tasks", n))
+	}
+	if ms := p.GetHistoryRetentionMs(); ms > 0 {
+		parts = append(parts, "for "+spell(ms))
+	}
+	return or(strings.Join(parts, " "), "none")
 }
 
 // ofServer returns text, or "server's" if value is 0, which means the server's default.

@@ -14,10 +14,10 @@ import (
 )
 
 func (a taskCommands) tasks() *cobra.Command {
-	return group("tasks", "List a queue's tasks by state, list failures, and reschedule, prioritize and cancel tasks", `  queued tasks list --queue mail --state delayed
+	return group("tasks", "List a queue's tasks by state, list finished tasks and failures, and reschedule, prioritize and cancel tasks", `  queued tasks list --queue mail --state delayed
   queued tasks reschedule 0000000000000000000000g1 --now
   queued tasks cancel 0000000000000000000000g1`,
-		a.list(), a.attempts(), a.failures(), a.reschedule(), a.prioritize(), a.cancel())
+		a.list(), a.history(), a.attempts(), a.failures(), a.reschedule(), a.prioritize(), a.cancel())
 }
 
 func (a taskCommands) list() *cobra.Command {

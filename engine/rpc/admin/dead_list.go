@@ -26,7 +26,7 @@ func (a *Service) ListDead(ctx context.Context, in *adminpb.ListDeadRequest) (*a
 		return here(ctx, in)
 	}
 	list, out := route.AdminCall(here, adminpb.AdminServiceClient.ListDead), &adminpb.ListDeadResponse{}
-	out.NextPageToken, err = a.listAll(ctx, l, in.GetPageSize(), in.GetPageToken(), func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error) {
+	out.NextPageToken, err = a.listAll(ctx, taskListName(&l), in.GetPageSize(), in.GetPageToken(), func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error) {
 		part := &adminpb.ListDeadRequest{Tenant: in.GetTenant(), Queue: in.GetQueue(), Filter: in.GetFilter(), PageSize: size, PageToken: token}
 		page, err := list.At(ctx, at, part)
 		out.Tasks = append(out.Tasks, page.GetTasks()...)
@@ -114,12 +114,8 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 		bad = &queue.FieldError{Field: "filter.reason", Problem: fmt.Sprintf("must be DEATH_REASON_ATTEMPTS, DEATH_REASON_EXPIRED or DEATH_REASON_PERMANENT, not %d", f.GetReason())}
 	case len(f.GetErrorContains()) > a.limits.ErrorBytesMax:
 		bad = &queue.FieldError{Field: "filter.error_contains", Problem: fmt.Sprintf("has %d bytes: use at most %d, the maximum of an error text", len(f.GetErrorContains()), a.limits.ErrorBytesMax)}
-	case from < 0:
-		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("must be 0 or more, Unix milliseconds, not %d", from)}
-	case before < 0:
-		bad = &queue.FieldError{Field: "filter.died_before_ms", Problem: fmt.Sprintf("must be 0 or more, Unix milliseconds, not %d", before)}
-	case before > 0 && from >= before:
-		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("must be less than filter.died_before_ms, %d, not %d", before, from)}
+	default:
+		bad = checkTimes("filter.died_from_ms", "filter.died_before_ms", from, before)
 	}
 	var has func(*shard.Found) bool
 	if bad == nil {

@@ -59,6 +59,7 @@ func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
 	m := &adminpb.QueuePolicy{
 		Placement: adminpb.Placement_PLACEMENT_SPREAD, MaxAttempts: p.MaxAttempts, LeaseMs: p.LeaseMs,
 		TtlMs: p.TTLMs, ResultRetentionMs: p.RetentionMs, KeyWindowMs: p.KeyWindowMs,
+		HistoryTasksMax: p.HistoryTasksMax, HistoryRetentionMs: p.HistoryRetentionMs,
 	}
 	if p.Placement == queue.Ordered {
 		m.Placement = adminpb.Placement_PLACEMENT_ORDERED
@@ -75,7 +76,7 @@ func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
 func policyOf(m *adminpb.QueuePolicy) queue.Policy {
 	p := queue.Policy{
 		MaxAttempts: m.GetMaxAttempts(), LeaseMs: m.GetLeaseMs(), Backoff: call.BackoffOf(m.GetBackoff()),
-		TTLMs: m.GetTtlMs(), RetentionMs: m.GetResultRetentionMs(), KeyWindowMs: m.GetKeyWindowMs(), Placement: queue.Spread,
+		TTLMs: m.GetTtlMs(), RetentionMs: m.GetResultRetentionMs(), KeyWindowMs: m.GetKeyWindowMs(), HistoryTasksMax: m.GetHistoryTasksMax(), HistoryRetentionMs: m.GetHistoryRetentionMs(), Placement: queue.Spread,
 	}
 	if m.GetPlacement() == adminpb.Placement_PLACEMENT_ORDERED {
 		p.Placement = queue.Ordered

@@ -36,7 +36,7 @@ func (a *Service) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (
 		return here(ctx, in)
 	}
 	list, out := route.AdminCall(here, adminpb.AdminServiceClient.ListTasks), &adminpb.ListTasksResponse{}
-	out.NextPageToken, err = a.listAll(ctx, l, in.GetPageSize(), in.GetPageToken(), func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error) {
+	out.NextPageToken, err = a.listAll(ctx, taskListName(&l), in.GetPageSize(), in.GetPageToken(), func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error) {
 		part := &adminpb.ListTasksRequest{
 			Tenant: in.GetTenant(), Queue: in.GetQueue(), State: in.GetState(), Kind: in.GetKind(), Header: in.GetHeader(), PageSize: size, PageToken: token,
 			PayloadBytesMax: in.GetPayloadBytesMax(),
@@ -140,17 +140,16 @@ func (a *Service) list(ctx context.Context, l shard.List, size uint32, token str
 // listMoreBytesMax limits the bytes of a page that may still include tasks of the next shard.
 const listMoreBytesMax = 256 << 10
 
-// listAll lists one shard after another, each at its leader, until the page is full. The function
-// page requests and stores a page of one shard. It returns the number and the bytes of the tasks,
-// and the token of the next page.
-func (a *Service) listAll(ctx context.Context, l shard.List, size uint32, token string,
+// listAll reads a page of the list with a name: one shard after another, each at its leader, until the
+// page is full. The function page requests and stores a page of one shard. It returns the number and
+// the bytes of the tasks, and the token of the next page.
+func (a *Service) listAll(ctx context.Context, list uint64, size uint32, token string,
 	page func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error),
 ) (next string, err error) {
 	left, err := pageSize(size)
 	if err != nil {
 		return "", call.Status(err)
 	}
-	list := taskListName(&l)
 	at, err := parsePageToken(list, token)
 	if err != nil {
 		return "", call.Status(err)
