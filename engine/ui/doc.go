@@ -1,5 +1,5 @@
-// Package ui serves the web page for operators: queues, tasks, dead letters, recurring tasks,
-// tenants and the cluster. New returns its handler for the paths under Root.
+// Package ui serves the web page for operators: queues, tasks, finished tasks, dead letters,
+// recurring tasks, tenants and the cluster. New returns its handler for the paths under Root.
 //
 // The server renders each page from the answers of the admin service, and of GetTask and
 // AwaitResult of the queue service. The page therefore has exactly the permissions, forwarding and

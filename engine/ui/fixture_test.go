@@ -134,6 +134,7 @@ type fakeAdmin struct {
 	tenants   []*adminpb.Tenant
 	attempts  []*adminpb.Attempt
 	failures  []*adminpb.RecentFailure
+	history   []*adminpb.FinishedTask
 	recurring []*adminpb.Recurring // the first one answers GetRecurring
 	cluster   *adminpb.GetClusterResponse
 	next      string
@@ -200,6 +201,18 @@ func (a *fakeAdmin) GetCluster(ctx context.Context, in *adminpb.GetClusterReques
 
 func (a *fakeAdmin) ListAttempts(ctx context.Context, in *adminpb.ListAttemptsRequest) (*adminpb.ListAttemptsResponse, error) {
 	return &adminpb.ListAttemptsResponse{Attempts: a.attempts}, a.note(ctx, in)
+}
+
+func (a *fakeAdmin) ListHistory(ctx context.Context, in *adminpb.ListHistoryRequest) (*adminpb.ListHistoryResponse, error) {
+	switch {
+	case in.GetId() == "":
+		return &adminpb.ListHistoryResponse{Tasks: a.history, NextPageToken: a.next}, a.note(ctx, in)
+	case in.GetId() != "1-old":
+		return &adminpb.ListHistoryResponse{}, a.note(ctx, in)
+	case in.GetPageToken() == "": // a page may have no tasks
+		return &adminpb.ListHistoryResponse{NextPageToken: "second"}, a.note(ctx, in)
+	}
+	return &adminpb.ListHistoryResponse{Tasks: a.history}, a.note(ctx, in)
 }
 
 func (a *fakeAdmin) ListFailures(ctx context.Context, in *adminpb.ListFailuresRequest) (*adminpb.ListFailuresResponse, error) {

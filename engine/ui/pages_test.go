@@ -23,7 +23,7 @@ func TestPages(t *testing.T) {
 		sheet.Replace(s.form(), "FORM")
 		sheet.Replace(assetsRoot, "/ui/assets/HASH/")
 		for _, path := range []string{
-			"", "failures?tenant=acme", "recurring?tenant=acme", "recurring/task?tenant=acme&queue=mail&name=daily", "task?tenant=acme&id=1-done",
+			"", "failures?tenant=acme", "recurring?tenant=acme", "recurring/task?tenant=acme&queue=mail&name=daily", "task?tenant=acme&id=1-done", "queue?tenant=acme&queue=mail&state=finished",
 			"queue?tenant=acme&queue=mail&state=leased", "queue?tenant=acme&queue=mail&state=delayed", "task", "task?tenant=acme&id=1-abc",
 			"dead?tenant=acme&queue=mail&reason=attempts&error=timeout&from=2026-01-31T15:04", "tenants", "cluster",
 		} {
@@ -79,12 +79,19 @@ func filled(t *testing.T) *site {
 		{
 			Tenant: "acme", Queue: "mail", Paused: true, Ready: 1_234, Delayed: 2, Leased: 3, Dead: 4, OldestReadyAgeMs: 93_784_000, EnqueuedPerS: 12.4, CompletedPerS: 0.25,
 			Events: &adminpb.QueueEvents{FailedAttempts: 30, ExpiredLeases: 12, Retries: 38, DeadAttempts: 3, DeadPermanent: 1},
-			Bytes:  5 << 20, Enqueued: 10_000, Completed: 8_757, Policy: &adminpb.QueuePolicy{Placement: adminpb.Placement_PLACEMENT_ORDERED, MaxAttempts: 7, LeaseMs: 90_000},
+			Bytes:  5 << 20, Enqueued: 10_000, Completed: 8_757, Policy: &adminpb.QueuePolicy{Placement: adminpb.Placement_PLACEMENT_ORDERED, MaxAttempts: 7, LeaseMs: 90_000, HistoryTasksMax: 1_000, HistoryRetentionMs: 604_800_000},
 		},
 		{Tenant: "acme", Queue: "reports"},
 	}
 	s.admin.tasks, s.admin.next = []*queuepb.Task{task}, "TOKEN"
 	s.admin.attempts = []*adminpb.Attempt{{Attempt: 1, EndedAtMs: at + 1_000, Outcome: adminpb.Outcome_OUTCOME_FAILED, Error: "timeout <after> 5 s"}}
+	s.admin.history = []*adminpb.FinishedTask{
+		{
+			Id: "1-old", Queue: "mail", Finish: adminpb.Finish_FINISH_DIED, DeathReason: adminpb.DeathReason_DEATH_REASON_ATTEMPTS, Attempts: 20, EnqueuedAtMs: at, FirstClaimedAtMs: at + 1_000,
+			LastClaimedAtMs: at + 2_000, FinishedAtMs: at + 3_000, Headers: task.Headers, LastError: "timeout <after> 5 s",
+		},
+		{Id: "1-older", Queue: "mail", Finish: adminpb.Finish_FINISH_PURGED, FinishedAtMs: at},
+	}
 	s.admin.failures = []*adminpb.RecentFailure{
 		{Tenant: "acme", Queue: "mail", Id: "1-x", Attempt: &adminpb.Attempt{EndedAtMs: at + 3_000}, DeathReason: adminpb.DeathReason_DEATH_REASON_EXPIRED},
 		{Tenant: "acme", Queue: "mail", Id: "1-abc", Attempt: s.admin.attempts[0]},

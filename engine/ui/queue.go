@@ -20,15 +20,19 @@ type queueView struct {
 	State, Kind, Header   string // the filter of the tasks
 	First                 bool
 	Tasks                 []*queuepb.Task
+	Finished              []*adminpb.FinishedTask // instead of Tasks, in the state "finished"
 	Next                  string
 }
 
-// stateTab is the link to the tasks in one state.
+// stateTab is the link to the tasks in one state. The number of finished tasks is not known.
 type stateTab struct {
 	Name    string
 	Count   uint64
+	Counted bool
 	Current bool
 }
+
+const finishedState = "finished"
 
 // listedStates are the states whose tasks can be listed on the page of a queue, by the names in its
 // address. Dead tasks have their own page.
@@ -44,10 +48,12 @@ func (h *handler) queue(r *request) (view, error) {
 		return view{}, err
 	}
 	v := queueView{Queue: got.GetQueue(), State: q.Get("state"), Kind: q.Get("kind"), Header: q.Get("header"), First: q.Get("page") == ""}
-	if listedStates[v.State] == 0 {
+	if listedStates[v.State] == 0 && v.State != finishedState {
 		v.State = "ready"
 	}
-	for _, s := range []stateTab{{Name: "ready", Count: v.Ready}, {Name: "delayed", Count: v.Delayed}, {Name: "leased", Count: v.Leased}} {
+	for _, s := range []stateTab{
+		{Name: "ready", Count: v.Ready, Counted: true}, {Name: "delayed", Count: v.Delayed, Counted: true}, {Name: "leased", Count: v.Leased, Counted: true}, {Name: finishedState},
+	} {
 		s.Current = s.Name == v.State
 		v.States = append(v.States, s)
 	}
@@ -55,13 +61,23 @@ func (h *handler) queue(r *request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	out, err := h.Admin.ListTasks(r.ctx(), &adminpb.ListTasksRequest{
-		Tenant: tenant, Queue: name, State: listedStates[v.State], Kind: v.Kind, Header: header, PageSize: rows, PageToken: q.Get("page"),
-	})
-	if err != nil {
-		return view{}, err
+	if v.State == finishedState {
+		out, err := h.Admin.ListHistory(r.ctx(), &adminpb.ListHistoryRequest{
+			Tenant: tenant, Queue: name, Kind: v.Kind, Header: header, PageSize: rows, PageToken: q.Get("page"),
+		})
+		if err != nil {
+			return view{}, err
+		}
+		v.Finished, v.Next = out.GetTasks(), out.GetNextPageToken()
+	} else {
+		out, err := h.Admin.ListTasks(r.ctx(), &adminpb.ListTasksRequest{
+			Tenant: tenant, Queue: name, State: listedStates[v.State], Kind: v.Kind, Header: header, PageSize: rows, PageToken: q.Get("page"),
+		})
+		if err != nil {
+			return view{}, err
+		}
+		v.Tasks, v.Next = out.GetTasks(), out.GetNextPageToken()
 	}
-	v.Tasks, v.Next = out.GetTasks(), out.GetNextPageToken()
 	seen := h.samples.add(v.Queue)
 	v.Depth = newChart("tasks that are ready, delayed or leased", 320, 80, depths(seen))
 	v.Rates = newChart("tasks per second", 320, 80, rates(seen))
@@ -72,6 +88,11 @@ func (h *handler) queue(r *request) (view, error) {
 // Link returns the address of the page with tasks in a state and with the same filter.
 func (v *queueView) Link(state, page string) string {
 	return link("queue", "tenant", v.Tenant, "queue", v.Queue.Queue, "state", state, "kind", v.Kind, "header", v.Header, "page", page)
+}
+
+// KeepsHistory reports whether the queue has a history.
+func (v *queueView) KeepsHistory() bool {
+	return v.GetPolicy().GetHistoryTasksMax() > 0 || v.GetPolicy().GetHistoryRetentionMs() > 0
 }
 
 // headerOf converts the value of a field for a header. The text "" selects all tasks.

@@ -32,6 +32,7 @@ type taskView struct {
 	ByTenant    bool
 	HeaderNames []string
 	Done        *queuepb.AwaitResultResponse // instead of Task, for a task whose result is kept
+	Finished    []*adminpb.FinishedTask      // of the queue's history, for a task that is not stored
 	Attempts    []*adminpb.Attempt           // the failed ones
 	Content     payload                      // the payload or the result
 }
@@ -54,10 +55,13 @@ func (h *handler) task(r *request) (view, error) {
 	out, err := h.Tasks.GetTask(r.ctx(), &queuepb.GetTaskRequest{Tenant: v.Tenant, Id: v.ID})
 	switch {
 	case status.Code(err) == codes.NotFound:
-		if v.Done = h.result(r, v.Tenant, v.ID); v.Done == nil {
+		v.Done, v.Finished = h.result(r, v.Tenant, v.ID), h.finished(r, v.Tenant, v.ID)
+		switch {
+		case v.Done != nil:
+			v.Content = readable("Result", v.Done.GetResult())
+		case v.Finished == nil:
 			return view{}, err
 		}
-		v.Content = readable("Result", v.Done.GetResult())
 	case err != nil:
 		return view{}, err
 	default:
@@ -79,6 +83,27 @@ func (h *handler) attempts(r *request, tenant, id string) ([]*adminpb.Attempt, e
 		return nil, nil
 	}
 	return out.GetAttempts(), err
+}
+
+// historyPagesMax limits the pages of a history that are searched for one task. Each page reads up to
+// 10,000 entries.
+const historyPagesMax = 100
+
+// finished returns the entries of a task in the history of its queue, or nil without one or without
+// the permission.
+func (h *handler) finished(r *request, tenant, id string) (found []*adminpb.FinishedTask) {
+	token := ""
+	for range historyPagesMax {
+		out, err := h.Admin.ListHistory(r.ctx(), &adminpb.ListHistoryRequest{Tenant: tenant, Id: id, PageSize: rows, PageToken: token})
+		if err != nil {
+			return found
+		}
+		found = append(found, out.GetTasks()...)
+		if token = out.GetNextPageToken(); token == "" || len(found) >= rows {
+			break
+		}
+	}
+	return found
 }
 
 // result returns the stored result of a task, or nil without one or without the permission.
