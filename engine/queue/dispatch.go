@@ -45,7 +45,7 @@ func (d *dispatcher) dispatch(out []Grant) []Grant {
 	}
 	for i, w := range d.granted {
 		d.leases.fit(w.batch)
-		d.journal.PutLease(w.batch.id, w.batch.refs, w.batch.claimedMs)
+		d.journal.PutLease(w.batch.id, w.batch.refs, d.leases.claimedMs(w.batch))
 		d.leases.expiry.set(w.batch)
 		w.batch, d.granted[i] = nil, nil
 		switch {

@@ -154,7 +154,7 @@ func (ls *leases) flushExtended() (any bool) {
 func (ls *leases) storeExtensions(b *lease) (any bool) {
 	x := b.ext
 	if extensionsPart*(len(x.pending)+x.stored.len()) >= len(b.refs) {
-		ls.journal.ReplaceLease(b.id, b.refs, b.claimedMs)
+		ls.journal.ReplaceLease(b.id, b.refs, ls.claimedMs(b))
 		ls.dropExtensions(b)
 		any = true
 	} else {

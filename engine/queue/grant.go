@@ -85,7 +85,7 @@ func (d *dispatcher) addLease(q *Queue, w *Waiter, slot *Delivery) {
 		broken("task %d of queue %q is leased twice, with the tokens %d and %d", slot.Seq, q.record.Name, before, slot.Token)
 	}
 	if q.record.Policy.keepsHistory() {
-		b.claimedMs = d.nowMs
+		d.leases.noteClaimed(b, d.nowMs)
 	}
 	w.credits--
 	w.bytes += int64(slot.Bytes)

@@ -14,8 +14,6 @@ type lease struct {
 	live      int32      // number of refs whose lease has not ended
 	holder    uint32     // Waiter.holder of the waiter
 	expiresMs int64      // a lower bound of the expiries of all live refs
-	// claimedMs is the time of the claim, if one of the tasks needs it for a history; otherwise 0.
-	claimedMs int64
 	ext       *extensions
 	index     int // place in leases.expiry
 }

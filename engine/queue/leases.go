@@ -20,6 +20,9 @@ type leases struct {
 	extended  []*lease // batches with extensions since the last Flush
 	expiry    deadlines[*lease]
 	pages     leasedPages
+	// claimed contains the times of the claims of those batches that have tasks of queues with a
+	// history. It is not a field of lease, because most batches need none.
+	claimed map[uint64]int64
 
 	spareRefs     [][]LeaseRef // empty lists for new batches
 	spareRefsRoom int          // the sum of the capacities of spareRefs
@@ -33,6 +36,9 @@ func (ls *leases) removeLease(q *Queue, b *lease, ref *LeaseRef) {
 	b.live--
 	if b.live == 0 {
 		delete(ls.batches, b.id)
+		if len(ls.claimed) > 0 {
+			delete(ls.claimed, b.id)
+		}
 		ls.found = nil
 		ls.expiry.remove(b)
 		ls.journal.DropLease(b.id)
@@ -40,8 +46,24 @@ func (ls *leases) removeLease(q *Queue, b *lease, ref *LeaseRef) {
 	}
 }
 
+// noteClaimed stores the time of the claim of a batch.
+func (ls *leases) noteClaimed(b *lease, ms int64) {
+	if ls.claimed == nil {
+		ls.claimed = map[uint64]int64{}
+	}
+	ls.claimed[b.id] = ms
+}
+
+// claimedMs returns the time of the claim of a batch that has not ended, or 0 if it was not stored.
+func (ls *leases) claimedMs(b *lease) int64 {
+	if len(ls.claimed) == 0 {
+		return 0
+	}
+	return ls.claimed[b.id]
+}
+
 func (ls *leases) recoverLease(r RecoveredLease) error {
-	b := &lease{id: r.Batch, refs: r.Refs, claimedMs: r.ClaimedMs, index: -1, expiresMs: math.MaxInt64}
+	b := &lease{id: r.Batch, refs: r.Refs, index: -1, expiresMs: math.MaxInt64}
 	for i := range b.refs {
 		ref := &b.refs[i]
 		if ref.Attempt == 0 {
@@ -65,6 +87,9 @@ func (ls *leases) recoverLease(r RecoveredLease) error {
 		ls.journal.DropLease(b.id)
 		ls.dropExtensions(b)
 		return nil
+	}
+	if r.ClaimedMs != 0 {
+		ls.noteClaimed(b, r.ClaimedMs)
 	}
 	ls.batches[b.id] = b
 	ls.expiry.set(b)

@@ -188,6 +188,9 @@ func (m *machine) checkLeases(t *rapid.T) {
 			t.Fatalf("an extension of lease %d is stored without the lease", token>>batchBits)
 		}
 	}
+	if claims := len(m.state.claimed); claims != len(m.journal.claimed) {
+		t.Fatalf("%d times of claims are in memory, and %d are stored", claims, len(m.journal.claimed))
+	}
 	if held := len(m.leased()); n != held {
 		t.Fatalf("%d leases are stored, want %d", n, held)
 	}

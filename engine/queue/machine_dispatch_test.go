@@ -225,7 +225,7 @@ func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery
 	task.tokens, task.claimed, task.holder = append(task.tokens, d.Token), true, w
 	batch, _ := TokenPlace(d.Token)
 	if b := m.state.batches[batch]; b != nil {
-		if task.claimMs = b.claimedMs; task.claimMs != m.now && (task.claimMs != 0 || task.home.policy.keepsHistory()) {
+		if task.claimMs = m.state.claimedMs(b); task.claimMs != m.now && (task.claimMs != 0 || task.home.policy.keepsHistory()) {
 			t.Fatalf("%+v was claimed at %d; the lease has the time %d", *task, m.now, task.claimMs)
 		}
 	}

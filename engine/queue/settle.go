@@ -88,7 +88,7 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 			return err
 		}
 	}
-	f := s.finished(&given, FinishCompleted, 0, lastAttempt{claimedMs: b.claimedMs, failures: given.Attempt - 1})
+	f := s.finished(&given, FinishCompleted, 0, lastAttempt{claimedMs: s.claimedMs(b), failures: given.Attempt - 1})
 	s.endLease(b, ref)
 	q := s.numbered(given.Queue)
 	q.record.Counts.Completed++
@@ -118,23 +118,23 @@ func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64
 // bury ends a lease and moves its task to the dead letters. The lease's attempt counts as used, and
 // failed with an error.
 func (s *State) bury(b *lease, ref *LeaseRef, token uint64, reason Reason, failed string) {
-	given := *ref
+	given, claimedMs := *ref, s.claimedMs(b)
 	s.endLease(b, ref)
-	s.die(&given, token, reason, lastAttempt{claimedMs: b.claimedMs, error: failed})
+	s.die(&given, token, reason, lastAttempt{claimedMs: claimedMs, error: failed})
 }
 
 // giveBack ends a lease and returns the task to its lane, or moves it to the dead letters if its
 // time to live has ended. It reports whether the task returned. failed is the error of the lease's
 // attempt, if the attempt failed.
 func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress, failed string) bool {
-	given := *ref
+	given, claimedMs := *ref, s.claimedMs(b)
 	s.endLease(b, ref)
 	if given.Extras.expired(s.nowMs) {
 		given.Attempt = p.Attempts
-		s.die(&given, p.Token, TimeToLiveOver, lastAttempt{claimedMs: b.claimedMs, error: failed})
+		s.die(&given, p.Token, TimeToLiveOver, lastAttempt{claimedMs: claimedMs, error: failed})
 		return false
 	}
-	p.Claims = s.claims(&given, b.claimedMs)
+	p.Claims = s.claims(&given, claimedMs)
 	s.returnTask(given.Ref, given.CurrentPriority(), p, Due{
 		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, NoteBytes: given.NoteBytes, Extras: given.Extras,
 	})

@@ -75,7 +75,7 @@ func (s *State) Cancel(t *Stored) {
 func (s *State) discard(t *Stored) {
 	if b, ref := s.findLease(t.Ref); ref != nil {
 		given := *ref
-		f := s.finished(&given, FinishCancelled, 0, lastAttempt{claimedMs: b.claimedMs, failures: given.Attempt - 1})
+		f := s.finished(&given, FinishCancelled, 0, lastAttempt{claimedMs: s.claimedMs(b), failures: given.Attempt - 1})
 		q := s.numbered(given.Queue)
 		token := q.leased.token(given.Seq)
 		s.endLease(b, ref)

@@ -13,6 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/fsck"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // crashCheck checks a shard that was opened after a loss of power against the clients' ledger.
@@ -39,6 +40,7 @@ func (c *crashCheck) run(d storage.Durability) {
 	c.tasks()
 	c.order()
 	c.records()
+	c.history()
 	c.keysAndResults()
 	c.ids()
 	c.drain()
@@ -94,6 +96,32 @@ func (c *crashCheck) tasks() {
 			require.False(c, there && c.durable, "%s: removed task %s, %v, exists again", c.what, t.name, t.ref)
 		case !c.l.mayBeGone(t, c.asked):
 			require.True(c, there, "%s: task %s, %v, is lost", c.what, t.name, t.ref)
+		}
+	}
+}
+
+// history checks that the tasks of the queue with a history are in it if and only if they have
+// finished.
+func (c *crashCheck) history() {
+	finished := map[queue.Ref]queue.Finish{}
+	snap := c.store.Snapshot()
+	require.NoError(c, snap.Scan([]byte{record.PrefixFinished}, func(k, v []byte) (bool, error) {
+		id, _, err := record.ParseFinishedKey(k)
+		require.NoError(c, err, c.what)
+		f, err := record.DecodeFinished(id, v)
+		finished[f.Ref] = f.How
+		return true, err
+	}), c.what)
+	require.NoError(c, snap.Close())
+	for _, t := range c.l.tasks {
+		if t.acked > c.acked || t.ref.Seq >= c.nextSeqs[t.ref.Queue] {
+			continue
+		}
+		switch there := c.there(t.ref); {
+		case there:
+			require.Contains(c, []queue.Finish{0, queue.FinishDied}, finished[t.ref], "%s: task %s, %v, is stored and in the history", c.what, t.name, t.ref)
+		case c.l.inHistory(t):
+			require.NotZero(c, finished[t.ref], "%s: task %s, %v, has finished and is not in the history", c.what, t.name, t.ref)
 		}
 	}
 }

@@ -147,8 +147,9 @@ func (c *crashDriver) enqueue() {
 		n.Payload = append([]byte(name), make([]byte, size)...)
 		tasks[i] = n
 	}
-	askedMs := c.nowMs.Load()
-	c.l.note(func(int) {
+	askedMs, asked := c.nowMs.Load(), 0
+	c.l.note(func(at int) {
+		asked = at
 		for i := range tasks {
 			c.l.asked[taskName(tasks[i].Payload)] = true
 		}
@@ -158,7 +159,7 @@ func (c *crashDriver) enqueue() {
 		if err == nil {
 			c.l.note(func(at int) {
 				for i, e := range out {
-					c.enqueued(q, &tasks[i], e, at, askedMs)
+					c.enqueued(q, &tasks[i], e, asked, at, askedMs)
 				}
 			})
 		}
@@ -177,7 +178,7 @@ func taskName(payload []byte) string {
 
 // enqueued records an acknowledged task. The caller holds the ledger's lock, through
 // crashLedger.note.
-func (c *crashDriver) enqueued(q crashQueue, n *queue.NewTask, e queue.Enqueued, at int, askedMs int64) {
+func (c *crashDriver) enqueued(q crashQueue, n *queue.NewTask, e queue.Enqueued, asked, at int, askedMs int64) {
 	l := c.l
 	if n.Key != "" && !e.Duplicate {
 		l.keys[crashKey{q, n.Key}] = crashKeyed{ref: e.Ref, acked: at, untilMs: askedMs + crashKeyWindow}
@@ -186,7 +187,7 @@ func (c *crashDriver) enqueued(q crashQueue, n *queue.NewTask, e queue.Enqueued,
 		return
 	}
 	t := l.task(e.Ref)
-	t.crashQueue, t.name, t.acked, t.retentionMs = q, taskName(n.Payload), at, int64(n.RetentionMs)
+	t.crashQueue, t.name, t.asked, t.acked, t.retentionMs = q, taskName(n.Payload), asked, at, int64(n.RetentionMs)
 	l.tasks = append(l.tasks, t)
 	l.order = append(l.order, crashFact{acked: at, task: t})
 	if problem := c.issued.add(q, t.name, t.ref); problem != "" {
@@ -379,8 +380,17 @@ func (c *crashDriver) configure() {
 		answered = c.l.ask("policy of "+fmt.Sprint(q), fmt.Sprint(version))
 	}
 	done := c.start()
-	require.NoError(c, c.shard.Configure(q.tenant, q.name, queue.Policy{MaxAttempts: 3, RetentionMs: 4_000}, version, func(_ struct{}, err error) {
+	p := queue.Policy{MaxAttempts: 3, RetentionMs: 4_000, HistoryTasksMax: uint32(c.rng.IntN(3)) * 3, HistoryRetentionMs: uint64(c.rng.IntN(2)) * 900}
+	if q == historyQueue {
+		p.HistoryTasksMax, p.HistoryRetentionMs = queue.HistoryTasksLimit, 0
+	}
+	require.NoError(c, c.shard.Configure(q.tenant, q.name, p, version, func(_ struct{}, err error) {
 		answered()
+		c.l.note(func(at int) {
+			if q == historyQueue && c.l.historySince == 0 {
+				c.l.historySince = at
+			}
+		})
 		done(err)
 	}))
 }

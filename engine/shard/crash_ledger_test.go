@@ -27,7 +27,12 @@ type crashLedger struct {
 	set    map[string][]*crashSetting // policies, pauses and system records, by their subject
 	dead   []queue.Ref                // dead tasks that a list or lookup returned
 	issued crashIssued                // in earlier lives
+	// historySince is the event at which the policy of historyQueue was acknowledged; 0 means never.
+	historySince int
 }
+
+// historyQueue is the queue whose policy, once it is set, keeps all finished tasks.
+var historyQueue = crashQueue{"t0", "b"}
 
 // crashIssued has the issued refs with the names of their tasks, and the queues by number.
 type crashIssued struct {
@@ -65,6 +70,7 @@ type crashTask struct {
 	crashQueue
 	name        string
 	ref         queue.Ref
+	asked       int // 0 if that is not known
 	acked       int
 	retentionMs int64 // of the task; 0 means the queue's policy
 	// removals are the requested completions and cancellations.
@@ -232,6 +238,12 @@ func (t *crashTask) isGone(acked int) bool {
 	return slices.ContainsFunc(t.removals, func(r *crashRemoval) bool { return r.acked != 0 && r.acked <= acked && r.did })
 }
 
+// inHistory reports whether a task is in the history once it has finished: it was enqueued after its
+// queue got the history.
+func (l *crashLedger) inHistory(t *crashTask) bool {
+	return t.crashQueue == historyQueue && l.historySince > 0 && t.asked > l.historySince
+}
+
 // settled returns the ledger for the life after a loss of power. there reports whether a task
 // survived.
 func (l *crashLedger) settled(acked int, durable bool, there func(queue.Ref) bool) *crashLedger {
@@ -242,11 +254,17 @@ func (l *crashLedger) settled(acked int, durable bool, there func(queue.Ref) boo
 	for _, t := range l.tasks {
 		if there(t.ref) {
 			left := &crashTask{crashQueue: t.crashQueue, name: t.name, ref: t.ref, acked: 1, retentionMs: t.retentionMs}
+			if l.inHistory(t) {
+				left.asked = 2
+			}
 			n.tasks = append(n.tasks, left)
 			n.byRef[t.ref] = left
 		}
 	}
 	if durable {
+		if l.historySince > 0 && l.historySince <= acked {
+			n.historySince = 1
+		}
 		for k, v := range l.keys {
 			if v.acked != 0 && v.acked <= acked {
 				v.freed, _ = l.freed(k, v, acked, math.MaxInt)

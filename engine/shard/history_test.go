@@ -12,6 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/fsck"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 func (f *fixture) configure(p queue.Policy, version uint64) {
@@ -105,9 +106,13 @@ func TestFinishedTasksStayInTheHistory(t *testing.T) {
 	assert.Empty(t, same)
 	until(t, func() bool {
 		f.pass(0)
-		held, err := f.store.FinishedSizes(queue.Refill{Queue: d.Ref.Queue, FromSeq: 0, Limit: 1})
-		require.NoError(t, err)
-		return len(held) == 0
+		snap, entries := f.store.Snapshot(), 0
+		require.NoError(t, snap.Scan([]byte{record.PrefixFinished}, func(_, _ []byte) (bool, error) {
+			entries++
+			return true, nil
+		}))
+		require.NoError(t, snap.Close())
+		return entries == 0
 	})
 	f.sound()
 	f.stop()
