@@ -6,11 +6,11 @@ import (
 )
 
 // A queue whose policy asks for it has a history of its finished tasks: an entry for each task that
-// was completed, died, or was cancelled or purged. The entry is written in the commit in which the
-// task finished. It has no payload. A dead task that is redriven gets another entry when it finishes
+// was completed, died, or was cancelled or purged. The commit that ends the task also writes
+// the entry. It has no payload. A dead task that is redriven gets another entry when it finishes
 // again; removing a dead task writes none, because the task has finished before.
 //
-// The entries of a queue have consecutive positions, in the order in which the tasks finished. The
+// The entries of a queue have consecutive positions, in the order of the ends of their tasks. The
 // policy keeps the last Policy.HistoryTasksMax entries, for Policy.HistoryRetentionMs. Older entries
 // are outdated: no list contains them (see Queue.History), and trimFinished drops a few of them with
 // each new entry and with each Tick. It needs the time and the charge of an entry to drop it. The state
@@ -165,8 +165,8 @@ func (r *retention) claims(ref *LeaseRef, claimedMs int64) Claims {
 	return c
 }
 
-// keepFinished writes the entry of a task that has finished, if it is not nil. What the task no
-// longer uses pays for the entry. Only the entry of a dead task, or of one whose result is stored, may
+// keepFinished writes the entry of a task that has finished, if it is not nil. The room of the
+// removed task pays for the entry. Only the entry of a dead task, or of one whose result is stored, may
 // need an additional charge. If the tenant's quota of bytes refuses the charge, the entry is omitted,
 // because a task must always be able to finish.
 func (r *retention) keepFinished(f *Finished) {
@@ -206,7 +206,7 @@ func (r *retention) resumeHistory(q *Queue) {
 }
 
 // trimDue drops outdated entries of queues whose deadline in retention.finished has passed. It drops
-// approximately up to Config.SweepMax entries. If there are more, the next Tick is due immediately and
+// approximately up to Config.SweepMax entries. If there are more, the next Tick runs immediately and
 // continues.
 func (r *retention) trimDue() {
 	for left := r.cfg.SweepMax; left > 0; {

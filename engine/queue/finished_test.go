@@ -40,7 +40,7 @@ func (f *fixture) work() {
 	for range 1_000 {
 		f.Tick(f.now)
 		f.Flush()
-		refills := f.State.Refills()
+		refills := f.Refills()
 		for _, r := range refills {
 			f.journal.answer(f.State, r)
 		}
@@ -126,7 +126,7 @@ func TestAHistoryIsCharged(t *testing.T) {
 	assert.Equal(t, queueBytes+FinishedBytes(headers, 0), a.bytes)
 	a.bytesMax = a.bytes + TaskBytes(HeadersBytes(map[string]string{"kind": "welcome"})+1)
 	require.NoError(t, f.finishOne(w, Settlement{Action: Complete}, kind))
-	assert.Equal(t, queueBytes+2*FinishedBytes(headers, 0), a.bytes, "with no room besides that of the task")
+	assert.Equal(t, queueBytes+2*FinishedBytes(headers, 0), a.bytes, "only the room of the task is left")
 	a.bytesMax = 0
 	require.NoError(t, f.finishOne(w, Settlement{Action: Fail, Error: strings.Repeat("é", 400)}, kind))
 	last := f.journal.finished[q.record.ID][2]
@@ -197,7 +197,7 @@ func TestAnEmptyAnswerIsRepeatedLater(t *testing.T) {
 	for len(q.finished.window) > 0 {
 		f.Tick(f.now)
 	}
-	refills := f.State.Refills()
+	refills := f.Refills()
 	require.Len(t, refills, 1)
 	f.RefillFinished(refills[0], nil)
 	assert.Equal(t, f.now+finishedRetryMs, f.NextDeadlineMs())

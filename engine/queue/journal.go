@@ -74,7 +74,7 @@ type Journal interface {
 	DropFinished(queue uint32, first, before uint64)
 	// FindHead, FindClaims and FindError return what is stored about a task that is about to finish:
 	// its time of enqueue and its headers, the times of its claims, and the error of an attempt. They
-	// return zero values for what cannot be read yet. The caller may retain the results.
+	// return zero values for records that reads do not see yet. The caller may retain the results.
 	FindHead(ref Ref) (enqueuedAtMs int64, h Headers)
 	FindClaims(ref Ref) Claims
 	FindError(ref Ref, attempt uint32) string

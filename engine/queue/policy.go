@@ -61,8 +61,8 @@ type Policy struct {
 	TTLMs       uint64 // time to live of tasks; 0 means that they do not expire
 	RetentionMs uint64 // how long results are stored; 0 means that they are not stored
 	KeyWindowMs uint64 // how long a task holds its key
-	// HistoryTasksMax is the number of finished tasks in the history that each shard keeps; 0 means no
-	// limit besides HistoryTasksLimit. HistoryRetentionMs is how long it keeps them; 0 means no limit.
+	// HistoryTasksMax is the number of finished tasks in the history that each shard keeps; 0 means
+	// HistoryTasksLimit. HistoryRetentionMs is how long it keeps them; 0 means no limit.
 	// If both are 0, the queue has no history.
 	HistoryTasksMax    uint32
 	HistoryRetentionMs uint64

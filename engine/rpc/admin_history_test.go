@@ -13,7 +13,7 @@ import (
 
 // history returns all pages of a list.
 func (s *server) history(admin adminpb.AdminServiceClient, in *adminpb.ListHistoryRequest) (all []*adminpb.FinishedTask) {
-	s.T.Helper()
+	s.Helper()
 	for {
 		out, err := admin.ListHistory(s.ctx, in)
 		require.NoError(s.T, err)

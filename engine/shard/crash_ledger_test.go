@@ -27,7 +27,7 @@ type crashLedger struct {
 	set    map[string][]*crashSetting // policies, pauses and system records, by their subject
 	dead   []queue.Ref                // dead tasks that a list or lookup returned
 	issued crashIssued                // in earlier lives
-	// historySince is the event at which the policy of historyQueue was acknowledged; 0 means never.
+	// historySince is the event of the acknowledgement of the policy of historyQueue; 0 means never.
 	historySince int
 }
 

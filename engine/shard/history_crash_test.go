@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// finishing are producers and workers of a queue with a history, and what was acknowledged to them.
+// finishing are producers and workers of a queue with a history, with their acknowledged tasks.
 type finishing struct {
 	g *Group
 

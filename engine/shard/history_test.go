@@ -23,7 +23,7 @@ func (f *fixture) configure(p queue.Policy, version uint64) {
 // history returns all pages of a list.
 func (f *fixture) history(l HistoryList) (all []FinishedTask, pages int) {
 	f.t.Helper()
-	for at := (storage.Place)(nil); ; pages++ {
+	for at := storage.Place(nil); ; pages++ {
 		got := receive(f.t, ask(f.t, func(r func(HistoryPage, error)) error { return f.History(l, at, r) }))
 		require.NoError(f.t, got.err)
 		require.LessOrEqual(f.t, len(got.value.Tasks), l.Limit)
@@ -42,7 +42,7 @@ func (f *fixture) sound() {
 	assert.Empty(f.t, problems)
 }
 
-// Entries say what happened to their tasks, survive a restart, and vanish with the time, with a lower
+// Entries describe the end of their tasks, survive a restart, and vanish with the time, with a lower
 // limit and with the queue.
 func TestFinishedTasksStayInTheHistory(t *testing.T) {
 	fs := vfs.NewMem()
@@ -125,7 +125,7 @@ func TestTheHistoryOfAllShardsIsListed(t *testing.T) {
 	f := startGroup(t, vfs.NewMem(), shards, nil)
 	defer f.stop()
 	ctx := context.Background()
-	_, err := f.Group.History(ctx, HistoryList{Tenant: tenant, Queue: "q", Limit: 1}, ListPlace{})
+	_, err := f.History(ctx, HistoryList{Tenant: tenant, Queue: "q", Limit: 1}, ListPlace{})
 	require.ErrorIs(t, err, ErrNoQueue)
 	for i := range shards {
 		s := f.here.Load().shards[i]
@@ -148,7 +148,7 @@ func TestTheHistoryOfAllShardsIsListed(t *testing.T) {
 			l.Tenant, l.Queue = tenant, "q"
 			got := map[queue.ID]bool{}
 			for at := &(ListPlace{}); at != nil; {
-				page, err := f.Group.History(ctx, l, *at)
+				page, err := f.History(ctx, l, *at)
 				require.NoError(t, err)
 				require.LessOrEqual(t, len(page.Tasks), l.Limit)
 				for _, task := range page.Tasks {
@@ -161,14 +161,14 @@ func TestTheHistoryOfAllShardsIsListed(t *testing.T) {
 		})
 	}
 	for id := range want {
-		page, err := f.Group.History(ctx, HistoryList{Tenant: tenant, ID: &id, Limit: 9}, ListPlace{})
+		page, err := f.History(ctx, HistoryList{Tenant: tenant, ID: &id, Limit: 9}, ListPlace{})
 		require.NoError(t, err)
 		require.Len(t, page.Tasks, 1)
 		require.Equal(t, id, page.Tasks[0].ID)
 		require.Nil(t, page.Next)
 	}
-	_, err = f.Group.History(ctx, HistoryList{Tenant: tenant, Queue: "q", Limit: 1}, ListPlace{Shard: shards})
+	_, err = f.History(ctx, HistoryList{Tenant: tenant, Queue: "q", Limit: 1}, ListPlace{Shard: shards})
 	require.ErrorIs(t, err, storage.ErrPlace)
-	_, err = f.Group.History(ctx, HistoryList{Tenant: tenant, ID: &queue.ID{Shard: 99}, Limit: 1}, ListPlace{})
+	_, err = f.History(ctx, HistoryList{Tenant: tenant, ID: &queue.ID{Shard: 99}, Limit: 1}, ListPlace{})
 	require.ErrorIs(t, err, ErrNotFound)
 }

@@ -37,7 +37,7 @@ func (c *contents) mutateFinished(t *rapid.T, b *Batch, ref queue.Ref) {
 	b.PutFinished(at.position, &f)
 }
 
-// compareFinished compares pages of the histories, and what a state reads of them and of the tasks.
+// compareFinished compares pages of the histories, and the reads of a state.
 func (c *contents) compareFinished(t *rapid.T, s *Store) {
 	in := queue.HistoryRange{First: rapid.SampledFrom(someSeqs).Draw(t, "first"), Next: math.MaxUint64, AfterMs: rapid.SampledFrom([]int64{math.MinInt64, 255}).Draw(t, "after")}
 	id := rapid.SampledFrom(someQueues).Draw(t, "queue")

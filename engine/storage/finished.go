@@ -32,8 +32,8 @@ func (b *Batch) DropFinished(queueID uint32, first, before uint64) {
 	}
 }
 
-// FindHead implements queue.Journal. It does not find a task that another commit put which reads do
-// not see yet. Such a task can only finish unclaimed, or while a commit takes as long as a lease.
+// FindHead implements queue.Journal. It does not find a task of an earlier commit that reads do not see
+// yet. Such a task can only finish unclaimed, or while a commit takes longer than a lease.
 func (b *Batch) FindHead(ref queue.Ref) (enqueuedAtMs int64, h queue.Headers) {
 	head := func(v []byte) error {
 		t, payload, err := record.DecodeTaskHead(v)

@@ -89,7 +89,7 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		require.NoError(t, err)
 		return r.Queues[0]
 	}
-	// keepHistory puts entries, of which the record of the queue counts some.
+	// keepHistory puts entries. The record of the queue counts some of them.
 	keepHistory := func(s *storage.Store, b *storage.Batch, entries, counted uint64) {
 		const first = 5
 		for at := range entries {
