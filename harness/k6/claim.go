@@ -74,9 +74,12 @@ func (i *instance) take(owner any, tenant string, settler *load.Settler, leased 
 		t := &all[n]
 		*t = Task{
 			ID: l.GetId(), Tenant: l.GetTenant(), Queue: l.GetQueue(), Priority: l.GetPriority(), Attempt: l.GetAttempt(),
-			LeaseUntil: l.GetLeaseExpiresAtMs(), of: i, owner: owner, leased: l, payload: l.GetPayload(),
+			LeaseUntil: l.GetLeaseExpiresAtMs(), Headers: l.GetHeaders(), of: i, owner: owner, leased: l, payload: l.GetPayload(),
 		}
 		tasks[n] = t
+		if t.Headers == nil {
+			t.Headers = map[string]string{}
+		}
 		if settler == nil {
 			continue
 		}

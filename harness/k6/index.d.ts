@@ -79,6 +79,13 @@ declare module 'k6/x/prony' {
      * would report the second task as lost: if keys repeat, connect with `ledger: false`.
      */
     key?: string;
+    /**
+     * Texts for the worker, at most 32 with at most 4 KiB together. A key has 1 to 64 characters of a-z, 0-9 and "-_."; a value has at most
+     * 1,024 bytes without control characters.
+     */
+    headers?: { [key: string]: string };
+    /** The kind of the task, by which the server lists tasks: the header 'kind'. */
+    kind?: string;
     /** The due times from Load.next(), from which latency is measured. Default: now. */
     due?: Due;
   }
@@ -93,6 +100,8 @@ declare module 'k6/x/prony' {
     readonly attempt: number;
     /** The end of the lease, in ms since 1970 by the server's clock. */
     readonly leaseUntil: number;
+    /** The headers with which the task was enqueued. */
+    readonly headers: { [key: string]: string };
     text(): string;
     json(): any;
     bytes(): ArrayBuffer;

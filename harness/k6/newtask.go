@@ -32,6 +32,7 @@ type newTask struct {
 	size    int
 	count   int
 	due     *Due
+	kind    string // also in the headers, after addKind
 }
 
 var newTaskTable = options.Table[newTask]{
@@ -63,6 +64,8 @@ var newTaskTable = options.Table[newTask]{
 		}
 		return v.Fault("pass at most %d bytes", keyBytesMax)
 	},
+	"headers": func(t *newTask, v options.Value) (err error) { t.Headers, err = headersOf(v); return err },
+	"kind":    func(t *newTask, v options.Value) (err error) { t.kind, err = kindOf(v); return err },
 	"due": func(t *newTask, v options.Value) error {
 		due, ok := v.JS().Export().(*Due)
 		if !ok {
@@ -122,6 +125,8 @@ func readTasks(rt *sobek.Runtime, call string, from sobek.Value) ([]newTask, err
 			return missing("count", fmt.Sprintf("only %d tasks of this due are unsent", t.due.left()))
 		case t.due != nil && t.due.left() == 0:
 			return missing("due", "its tasks have already been sent")
+		case t.addKind():
+			return missing("kind", fmt.Sprintf("is %q, and headers.kind is %q: pass one of them", t.kind, t.Headers[kindHeader]))
 		}
 		if t.count == 0 {
 			t.count = 1

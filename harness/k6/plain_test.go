@@ -23,3 +23,29 @@ func TestATaskHasItsHeaders(t *testing.T) {
 		if (headers.kind !== 'mail' || headers.to !== 'me' || Object.keys(headers).length !== 2) throw new Error(JSON.stringify(headers));
 		await c.close();`)
 }
+
+// Headers are delivered as the script set them, through plain calls and sessions.
+func TestAScriptSetsHeaders(t *testing.T) {
+	server := startServer(t)
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			run(t, server.env(), "const c = queue.connect();"+way).must(`
+				const sent = [
+					[{headers: {to: 'me', 'x-1_y.z': 'äöü', empty: ''}, kind: 'mail'}, {empty: '', kind: 'mail', to: 'me', 'x-1_y.z': 'äöü'}],
+					[{headers: {kind: 'a'}, kind: 'a'}, {kind: 'a'}],
+					[{headers: {}}, {}],
+					[{}, {}],
+				];
+				for (const [given, want] of sent) {
+					const [id] = await produce({queue: 'q', payload: 'x', ...given});
+					let [t] = await claim({max: 1, wait: '10s'});
+					for (const headers of [t.headers, (await c.task(id)).headers]) {
+						const got = JSON.stringify(Object.entries(headers).sort());
+						if (got !== JSON.stringify(Object.entries(want))) throw new Error(got);
+					}
+					await s.complete(t);
+				}
+				await c.close();`)
+		})
+	}
+}

@@ -244,5 +244,6 @@ func message(t *client.Task) *queuepb.NewTask {
 	return &queuepb.NewTask{
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload, DelayMs: millis(t.Delay), MaxAttempts: t.MaxAttempts,
 		LeaseMs: millis(t.Lease), TtlMs: millis(t.TTL), ResultRetentionMs: millis(t.ResultRetention), IdempotencyKey: t.Key,
+		Headers: t.Headers,
 	}
 }

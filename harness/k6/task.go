@@ -20,6 +20,8 @@ type Task struct {
 	Attempt    uint32 `js:"attempt"`
 	LeaseUntil int64  `js:"leaseUntil"`
 
+	Headers map[string]string `js:"headers"` // never nil
+
 	of      *instance
 	owner   any // claimed the task, and can settle it
 	leased  *queuepb.Task

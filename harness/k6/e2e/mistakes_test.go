@@ -34,6 +34,10 @@ func TestMistakesNameCallAndField(t *testing.T) {
 			`await client.claim({ queue: 'mistakes', waits: '1s' });`,
 			`prony: claim: waits: there is no such option; did you mean wait?`,
 		},
+		"invalid header": {
+			`await client.produce({ queue: 'mistakes', payload: 'x', headers: { To: 'me' } });`,
+			`prony: produce: headers is [object Object]: the key "To" is invalid: use 1 to 64 characters of a-z, 0-9 and "-_."`,
+		},
 		"no queue": {
 			`await client.claim({});`,
 			`prony: claim: queue: pass the name of the queue to claim from, or several as queues`,

@@ -122,6 +122,35 @@ func list[T any](v Value, most int, read func(Value) (T, error)) (items []T, err
 	return items, nil
 }
 
+// Field returns the value of a field of an object.
+func (v Value) Field(name string) Value {
+	js := sobek.Undefined()
+	if object, ok := v.js.(*sobek.Object); ok && !absent(object.Get(name)) {
+		js = object.Get(name)
+	}
+	return Value{rt: v.rt, call: v.call, field: v.field + "." + name, js: js}
+}
+
+// TextsByName reads an object with at most most fields, all of them strings.
+func (v Value) TextsByName(most int) (map[string]string, error) {
+	object, ok := v.js.(*sobek.Object)
+	if !ok || object.ClassName() != "Object" {
+		return nil, v.Fault("pass an object with strings, such as { name: 'text' }")
+	}
+	names := object.Keys()
+	if len(names) > most {
+		return nil, v.Fault("pass at most %d fields, not %d", most, len(names))
+	}
+	texts := make(map[string]string, len(names))
+	for _, name := range names {
+		field := v.Field(name)
+		if texts[name], ok = field.js.Export().(string); !ok {
+			return nil, field.Fault("pass a string")
+		}
+	}
+	return texts, nil
+}
+
 // IntInto is Int and stores the number in into.
 func (v Value) IntInto(into *int, least, most int64) error {
 	n, err := v.Int(least, most)
