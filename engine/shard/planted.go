@@ -3,6 +3,7 @@
 package shard
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -24,6 +25,11 @@ func plantedDecide(d *decider, c command) {
 	case *enqueue:
 		if planted.Hits(planted.Lost) {
 			plantedLoss(c)
+		}
+		for i := range c.tasks {
+			if t := &c.tasks[i]; t.KeyScope != queue.NotUnique && planted.Hits(planted.Doubled) {
+				t.Key += fmt.Sprint(".", planted.Serial()) // no other task has this key
+			}
 		}
 	case *settle:
 		plantedSettle(c.settlements)

@@ -140,3 +140,12 @@ func TestPlantedWritesOfAQueue(t *testing.T) {
 	}
 	assert.Equal(t, sets[planted.Read]+1, sets["writes"])
 }
+
+func TestPlantedSecondTaskOfAUniqueKey(t *testing.T) {
+	f := plant(t, planted.Doubled)
+	task := newTasks("q", 1)[0]
+	task.Key, task.KeyScope = "k", queue.UntilFinished
+	first, second := f.enqueue(task), f.enqueue(task)
+	assert.NotEqual(t, first, second)
+	assert.Len(t, f.claim(2, "q"), 2)
+}

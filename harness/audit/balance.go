@@ -47,6 +47,10 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not idempotent: %d of %d repeated enqueues with the same key returned another task id%s",
 			l.Rekeyed, l.Repeated, several(samplesOf("rekeyed: ", l.Samples)))
 	}
+	if l.Doubled > 0 {
+		say("not unique: %d tasks were unfinished while another task with the same unique key was; %d enqueues were refused%s",
+			l.Doubled, l.Taken, several(samplesOf("doubled: ", l.Samples)))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))

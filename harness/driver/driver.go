@@ -49,6 +49,10 @@ var ErrUnknown = errors.New("the outcome is unknown")
 // expired or the task no longer exists.
 var ErrLeaseOver = errors.New("the lease is over")
 
+// ErrKeyTaken is wrapped by an outcome if the target refused an enqueue because another task of the
+// queue holds the task's unique key.
+var ErrKeyTaken = errors.New("another task holds the key")
+
 // Task is a task to enqueue.
 type Task struct {
 	Tenant  string
@@ -65,6 +69,9 @@ type Task struct {
 	// Key is an idempotency key. If the queue already has a task with this key, the target stores
 	// no second task and returns the ID of the first one. "" means that the task has no key.
 	Key string
+	// UntilFinished makes Key unique until the task is finished: while an unfinished task of the
+	// queue holds the key, the target refuses another one with ErrKeyTaken.
+	UntilFinished bool
 	// ResultRetention is how long the target stores the result of the task's completion. 0 means
 	// that it stores no result.
 	ResultRetention time.Duration

@@ -100,6 +100,9 @@ func fits(s *scenario.Scenario) error {
 	if w.RepeatsKeys() {
 		return fmt.Errorf("workload %q has key, whose enqueues slices do not repeat", w.Name)
 	}
+	if w.HasUniqueKeys() {
+		return fmt.Errorf("workload %q has unique, whose refused tasks are no cycles", w.Name)
+	}
 	for _, i := range s.Invariants {
 		if i.Kind == scenario.Ordered {
 			return fmt.Errorf("it has the invariant %q, which a duet does not check", i.Kind)

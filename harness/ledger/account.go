@@ -75,6 +75,7 @@ type account struct {
 	// attempts contains the last attempt of each failed task, by sequence number. It is nil if
 	// attempts are not watched.
 	attempts map[uint64]attempt
+	keys     map[uint64]uniqueKey // by task, see holdKey; nil if unique keys are not watched
 	beyond   *beyond // shared by all accounts of a restored ledger; nil otherwise
 }
 

@@ -11,7 +11,7 @@ import (
 
 // samplesPerKind bounds the number of samples for each kind of fault. A sample names a faulty task.
 // The kinds are lost, duplicated, corrupted, misrouted, reordered, contested, revoked, misread,
-// miscounted, early, wrong result, unextended and rekeyed.
+// miscounted, early, wrong result, unextended, rekeyed and doubled.
 const samplesPerKind = 7
 
 type fault struct {
@@ -35,6 +35,7 @@ type faults struct {
 	misresult  fault
 	unextended fault
 	rekeyed    fault
+	doubled    fault
 
 	reads   atomic.Uint64 // number of checked reads
 	delayed atomic.Uint64 // number of deliveries of tasks with a delay
@@ -72,8 +73,9 @@ func (f *faults) read(into *result.Ledger) {
 	into.Results, into.WrongResults = f.results.Load(), f.misresult.count
 	into.Extended, into.Unextended = f.extended.Load(), f.unextended.count
 	into.Repeated, into.Rekeyed = f.repeated.Load(), f.rekeyed.count
+	into.Doubled = f.doubled.count
 	into.Delayed, into.Early = f.delayed.Load(), f.early.count
-	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed) {
+	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed, &f.doubled) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

@@ -40,6 +40,7 @@ type Ledger struct {
 	faults faults
 
 	journal journal
+	unique  unique // unused unless WatchUnique was called
 }
 
 // New returns the ledger of the round with the given ID. Producers are numbered from 0. They send
@@ -398,6 +399,7 @@ func (l *Ledger) Balance() result.Ledger {
 		Samples:   samples,
 	}
 	l.readAttempts(&balance)
+	balance.Taken = l.unique.taken.Load()
 	l.faults.read(&balance)
 	return balance
 }

@@ -29,9 +29,11 @@ type Answer struct {
 // each task.
 func (l *Ledger) WatchReads() { l.watchesReads = true }
 
-// WatchesCompletions reports whether the caller must call Completing, because WatchReads was called
-// or because there is a journal.
-func (l *Ledger) WatchesCompletions() bool { return l.watchesReads || l.journal.kept.Load() }
+// WatchesCompletions reports whether the caller must call Completing, because WatchReads or
+// WatchUnique was called or because there is a journal.
+func (l *Ledger) WatchesCompletions() bool {
+	return l.watchesReads || l.WatchesUnique() || l.journal.kept.Load()
+}
 
 // Completing records that completions of tasks are about to be requested. From now on the target
 // may have deleted the tasks.
@@ -43,6 +45,7 @@ func (l *Ledger) Completing(ids ...Identity) {
 		a := &l.accounts[id.Producer]
 		a.mu.Lock()
 		a.mark(id.Sequence, completionAsked)
+		a.freeKey(&l.unique, id)
 		a.mu.Unlock()
 	}
 	if l.journal.kept.Load() && len(ids) > 0 {

@@ -41,12 +41,21 @@ func (e *enqueues) account(producer int, first uint64, intended []int64, outcome
 			unknown = reason
 		} else {
 			e.ledger.Refused(producer, first+uint64(i), 1)
-			e.refused.note(1, reason)
+			e.refuse(reason)
 		}
 		from = i + 1
 	}
 	e.ledger.Enqueued(producer, first+uint64(from), len(outcomes)-from)
 	return acknowledged, unknown
+}
+
+// refuse counts the refusal of a task. A task whose unique key was held was refused as it had to be.
+func (e *enqueues) refuse(reason error) {
+	if errors.Is(reason, driver.ErrKeyTaken) {
+		e.ledger.KeyTaken(1)
+		return
+	}
+	e.refused.note(1, reason)
 }
 
 // doubt notes that the enqueues of len(intended) tasks, numbered from first on, will never be

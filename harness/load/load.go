@@ -90,6 +90,9 @@ func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	if w.FailsTasks() {
 		l.WatchAttempts(uint32(w.MaxAttempts))
 	}
+	if w.HasUniqueKeys() {
+		l.WatchUnique()
+	}
 	return l
 }
 

@@ -23,6 +23,7 @@ const (
 	lotResult
 	lotExtend
 	lotKey
+	lotUnique
 )
 
 func newLot(w scenario.Workload, kind lotKind, part float64) lot {

@@ -28,6 +28,7 @@ type producer struct {
 	delaying delaying
 	results  resulting
 	keying   keying
+	unique   unique
 	buffer   []byte // the payloads of a batch, concatenated
 	tasks    []driver.Task
 	outcomes []error
@@ -64,6 +65,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		delaying: newDelaying(w),
 		results:  newResulting(w),
 		keying:   newKeying(w),
+		unique:   newUnique(w),
 		tasks:    make([]driver.Task, w.EnqueueBatch()),
 		outcomes: make([]error, w.EnqueueBatch()),
 		intended: make([]int64, w.EnqueueBatch()),
@@ -184,6 +186,7 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 		return 0, now, p.failed(calls, to, n, err)
 	}
 	acknowledged, unknown := p.record.account(p.number, first, p.intended[:n], p.outcomes[:n])
+	p.unique.acknowledged(p.cfg.Ledger, p.number, first, to.address, p.outcomes[:n])
 	if to.reads != nil && acknowledged > 0 {
 		p.haveRead(to, first, n)
 	}
@@ -252,6 +255,7 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 			Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id),
 			Key: p.keying.of(id), Delay: p.delaying.of(id), ResultRetention: p.results.retention(id), MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
 		}
+		p.unique.set(&p.tasks[i], id)
 		p.outcomes[i] = nil
 	}
 }

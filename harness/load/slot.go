@@ -35,6 +35,7 @@ type slot struct {
 	urgency      urgency
 	failing      failing
 	delaying     delaying
+	unique       unique
 	returning    returning
 	extending    extending
 	record       settles
@@ -58,6 +59,7 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 		thinking:   newThinking(r.cfg.Workload, number),
 		urgency:    newUrgency(r.cfg.Workload),
 		delaying:   newDelaying(r.cfg.Workload),
+		unique:     newUnique(r.cfg.Workload),
 		record:     newSettles(&r.accounting),
 		firstClaim: -1, lastComplete: -1,
 	}
@@ -211,6 +213,7 @@ func (s *slot) check(n int, at int64) {
 				s.cfg.Ledger.Attempted(s.claimed[i].id, d.Attempt)
 			}
 			s.delayed(&s.claimed[i])
+			s.unique.hold(s.cfg.Ledger, s.claimed[i].id, s.from)
 		}
 	}
 	if s.cfg.Ledger.WatchesLeases() {

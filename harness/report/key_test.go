@@ -18,3 +18,16 @@ func TestPageOfRepeatedKeys(t *testing.T) {
 	sheet(t).Equal(t, "page", added(before, page))
 	requireWholeTables(t, page)
 }
+
+// The account of a load with unique keys has the number of refused enqueues.
+func TestPageOfUniqueKeys(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	before := rendered(t, r, hists)["fixture.md"]
+	assert.NotContains(t, before, "doubled")
+	for i := range r.Rounds {
+		r.Rounds[i].Ledger.Taken, r.Rounds[i].Ledger.Doubled = 5_000, 1
+	}
+	page := rendered(t, r, hists)["fixture.md"]
+	sheet(t).Equal(t, "page", added(before, page))
+	requireWholeTables(t, page)
+}

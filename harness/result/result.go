@@ -413,6 +413,10 @@ type Ledger struct {
 	// Rekeyed counts the tasks in Repeated whose second enqueue returned a different id than the
 	// first.
 	Rekeyed uint64 `json:"rekeyed,omitempty"`
+	// Taken counts enqueues that were refused because another task held their unique key.
+	Taken uint64 `json:"taken,omitempty"`
+	// Doubled counts tasks that were unfinished while another task with the same unique key was.
+	Doubled uint64 `json:"doubled,omitempty"`
 	// Samples names some of the tasks at fault, up to a fixed number.
 	Samples []string `json:"samples,omitempty"`
 }

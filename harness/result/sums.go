@@ -27,6 +27,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Extended += o.Extended
 	l.Repeated += o.Repeated
 	l.Rekeyed += o.Rekeyed
+	l.Taken += o.Taken
+	l.Doubled += o.Doubled
 	l.Unextended += o.Unextended
 	l.WrongResults += o.WrongResults
 	for _, sample := range o.Samples {

@@ -210,6 +210,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	checkResult(b, s)
 	checkExtend(b, s)
 	checkKey(b, s)
+	checkUnique(b, s)
 	checkVolume(b, s)
 	return s
 }

@@ -173,7 +173,7 @@ func TestJSON(t *testing.T) {
 // scenario and is in the list of files. The names of further scenarios begin with that name.
 func TestRepositoryScenarios(t *testing.T) {
 	var files []string
-	for _, folder := range []string{"../../scenarios/", "../../scenarios/faults/"} {
+	for _, folder := range []string{"../../scenarios/", "../../scenarios/faults/", "../../scenarios/jobs/"} {
 		found, err := filepath.Glob(folder + "*.hcl")
 		require.NoError(t, err)
 		require.NotEmpty(t, found)

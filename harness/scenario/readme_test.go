@@ -201,7 +201,7 @@ func TestWishesOfTheDocumentation(t *testing.T) {
 }
 
 func calls() (names []string) {
-	for _, in := range []*hcl.EvalContext{arrivalsCalls(1), payloadCalls, priorityCalls, delayCalls, resultCalls, readCalls, targetCalls, kindCalls, thinkCalls} {
+	for _, in := range []*hcl.EvalContext{arrivalsCalls(1), payloadCalls, priorityCalls, delayCalls, resultCalls, readCalls, targetCalls, kindCalls, thinkCalls, uniqueCalls} {
 		names = slices.AppendSeq(names, maps.Keys(in.Functions))
 	}
 	return names

@@ -75,6 +75,13 @@ func TestAttributesAreInTheJSON(t *testing.T) {
     idempotent = true
     result = share(64, 0.1)
   }
+  workload "unique" {
+    driver = "stream"
+    procs = 1
+    producers = 1
+    workers = 1
+    unique = until_finished(10)
+  }
   phases { window = "10s" }
 }`), nil)
 	require.NoError(t, err)

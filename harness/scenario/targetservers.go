@@ -155,6 +155,7 @@ func checkTargetServers(b *hclfile.Block, s *Scenario) {
 			{!w.Priority.IsZero(), "priority"},
 			{!w.Delay.IsZero(), "delay"},
 			{w.RepeatsKeys(), "key"},
+			{w.HasUniqueKeys(), "unique"},
 			{w.Idempotent, "idempotent"},
 			{w.ReadsTasks(), "reads"},
 			{!w.Result.IsZero(), "result"},

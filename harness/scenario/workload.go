@@ -78,6 +78,8 @@ type Workload struct {
 	// Key is the share of tasks that have an idempotency key and are enqueued a second time with
 	// it.
 	Key float64 `json:"key,omitzero"`
+	// Unique is the set of unique keys that the tasks share.
+	Unique Unique `json:"unique,omitzero"`
 
 	// ProducerBatch and WorkerBatch are the numbers of tasks per call of one side; 0 means Batch.
 	ProducerBatch int `json:"producer_batch,omitzero"`
@@ -227,7 +229,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	}
 	for _, check := range []func(*hclfile.Block, *Workload){
 		checkBatches, checkSlots, checkQueuePerWorker, checkSessions, checkKeys, checkThink, checkInFlight, checkCombined, checkReadsOf,
-		checkPriorities, checkFailed, checkDelayed, checkResults, checkExtended, checkRepeated, checkSides, checkCallBytes,
+		checkPriorities, checkFailed, checkDelayed, checkResults, checkExtended, checkRepeated, checkUniqueOf, checkSides, checkCallBytes,
 	} {
 		check(b, &w)
 	}

@@ -153,6 +153,10 @@ var loadTable = table[Workload]{
 			return unless(!w.RepeatsKeys(), "%s %% of the tasks are enqueued again under the same idempotency key", render.Digits(100*w.Key, 3))
 		},
 	}),
+	call(func(w *Workload) *Unique { return &w.Unique }, uniqueCalls, uniqueExample, attribute[Workload]{
+		name: "unique", doc: "`until_finished(keys)`: the tasks of each queue share this number of unique keys, 1 to 1,000,000, and a task holds its key until it is finished; see [unique keys](#unique-keys)",
+		words: func(w *Workload) string { return unless(!w.HasUniqueKeys(), "unique keys %s", w.Unique) },
+	}),
 	integer(func(w *Workload) *int { return &w.Seed }, hclfile.IntSpec{Min: 1, Max: math.MaxInt32, Default: seedDefault}, attribute[Workload]{
 		name: "seed", label: "seed", unset: true, doc: "{}: the seed for random sizes and queues. Two runs with the same seed send the same tasks",
 		words: func(w *Workload) string { return unless(w.Seed <= 0, "seed %d", w.Seed) },

@@ -16,4 +16,5 @@ const (
 	Forgotten = "forgotten"
 	Unsynced  = "unsynced"
 	Early     = "early"
+	Doubled   = "doubled"
 )

@@ -69,6 +69,7 @@ var amounts = map[string]amount{
 	Forgotten: {count: hitsIn},
 	Unsynced:  {count: 1},
 	Early:     {count: 1},
+	Doubled:   {count: hitsIn},
 }
 
 // hitsIn is the default interval of a fault that makes the engine wrong, in tasks or calls.

@@ -85,13 +85,15 @@ type itemError struct {
 
 func (e *itemError) Error() string { return fmt.Sprintf("%v: %s", e.Code, e.Message) }
 
-// Is reports whether the error matches one of two errors of package driver. It matches
-// driver.ErrUnknown if the server does not know the outcome of the item. It matches
-// driver.ErrLeaseOver if the lease has expired or the task no longer exists.
+// Is reports whether the error matches an error of package driver. It matches driver.ErrUnknown if
+// the server does not know the outcome of the item, driver.ErrLeaseOver if the lease has expired or
+// the task no longer exists, and driver.ErrKeyTaken if another task holds the unique key.
 func (e *itemError) Is(target error) bool {
 	switch e.Code {
 	case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME.String():
 		return target == driver.ErrUnknown
+	case queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS.String():
+		return target == driver.ErrKeyTaken
 	case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN.String(), queuepb.ErrorCode_ERROR_CODE_CANCELLED.String(),
 		queuepb.ErrorCode_ERROR_CODE_NOT_FOUND.String():
 		return target == driver.ErrLeaseOver

@@ -58,6 +58,9 @@ func appendLife(body []byte, t *driver.Task) []byte {
 	if t.Key != "" {
 		body = append(append(body, `,"idempotency_key":`...), quote(t.Key)...)
 	}
+	if t.UntilFinished {
+		body = append(body, `,"unique":{"scope":"UNIQUE_SCOPE_UNTIL_FINISHED","conflict":"UNIQUE_CONFLICT_REFUSE"}`...)
+	}
 	if t.ResultRetention > 0 {
 		body = strconv.AppendInt(append(body, `,"result_retention_ms":`...), t.ResultRetention.Milliseconds(), 10)
 	}

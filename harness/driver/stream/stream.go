@@ -68,7 +68,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		t := &tasks[0]
 		id, err := p.p.Enqueue(ctx, taskOf(t))
 		t.ID = id
-		return single(err, outcomes)
+		return keysTaken(single(err, outcomes), outcomes)
 	}
 	batch := batches.Get().(*[]client.Task)
 	defer batches.Put(batch)
@@ -80,15 +80,32 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	for i := range min(len(ids), len(tasks)) {
 		tasks[i].ID = ids[i]
 	}
-	return batched(errs, err, outcomes)
+	return keysTaken(batched(errs, err, outcomes), outcomes)
+}
+
+// keysTaken adds driver.ErrKeyTaken to outcomes that report a held key. It returns err unchanged.
+func keysTaken(err error, outcomes []error) error {
+	for i, e := range outcomes {
+		if e != nil && errors.Is(e, client.ErrKeyTaken) {
+			outcomes[i] = fmt.Errorf("%w: %w", driver.ErrKeyTaken, e)
+		}
+	}
+	return err
 }
 
 func taskOf(t *driver.Task) client.Task {
+	var unique *client.Unique
+	if t.UntilFinished {
+		unique = untilFinished
+	}
 	return client.Task{
+		Unique: unique,
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,
 		Key: t.Key, Delay: t.Delay, ResultRetention: t.ResultRetention, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
 	}
 }
+
+var untilFinished = &client.Unique{Scope: client.UntilFinished, Conflict: client.RefuseSecond}
 
 // The client retains no reference to a batch, so its memory can be reused.
 var (

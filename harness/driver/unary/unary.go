@@ -57,6 +57,11 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		messages[i].MaxAttempts, messages[i].Backoff = t.MaxAttempts, backoffOf(t.Backoff)
 		messages[i].DelayMs, messages[i].ResultRetentionMs = uint64(t.Delay.Milliseconds()), uint64(t.ResultRetention.Milliseconds())
 		messages[i].IdempotencyKey = t.Key
+		if t.UntilFinished {
+			messages[i].Unique = &queuepb.Unique{
+				Scope: queuepb.UniqueScope_UNIQUE_SCOPE_UNTIL_FINISHED, Conflict: queuepb.UniqueConflict_UNIQUE_CONFLICT_REFUSE,
+			}
+		}
 		request.Tasks[i] = &messages[i]
 	}
 	response, err := p.api.Enqueue(ctx, request)
@@ -102,6 +107,8 @@ func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes
 			switch e.GetCode() { //nolint:exhaustive // the others need no mark
 			case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:
 				outcomes[i] = fmt.Errorf("%w: %w", driver.ErrUnknown, outcomes[i])
+			case queuepb.ErrorCode_ERROR_CODE_ALREADY_EXISTS:
+				outcomes[i] = fmt.Errorf("%w: %w", driver.ErrKeyTaken, outcomes[i])
 			case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, queuepb.ErrorCode_ERROR_CODE_CANCELLED, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:
 				outcomes[i] = fmt.Errorf("%w: %w", driver.ErrLeaseOver, outcomes[i])
 			}

@@ -79,6 +79,12 @@ var someLedgers = []ledgerColumns{
 		"Repeated are tasks that were enqueued again under their idempotency key. Rekeyed are those of them whose second enqueue was" +
 			" answered with another id than the first.",
 	},
+	{
+		[]string{">taken", ">doubled"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Taken, l.Doubled} },
+		"Taken are enqueues that the server refused because another task held their unique key. Doubled are tasks that were unfinished" +
+			" while another task with the same key was.",
+	},
 }
 
 // in reports whether a round has one of the counts.

@@ -1,0 +1,73 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/buildtest"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// job returns the short form of a scenario of scenarios/jobs, without limits of the host.
+func job(t *testing.T, name string) *scenario.Scenario {
+	t.Helper()
+	all, err := scenario.Load("../../scenarios/jobs/" + name + ".hcl")
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	s := all[0]
+	s.Rounds, s.Validity = 1, scenario.Validity{}
+	s.Phases = scenario.Phases{Warmup: 50 * time.Millisecond, Window: 2 * window, Drain: patience}
+	return s
+}
+
+// planted is the real server with a planted fault; see engine/internal/planted.
+func planted(t *testing.T, fault string) server {
+	t.Helper()
+	program, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
+	require.NoError(t, err)
+	return script(t, fmt.Sprintf(`exec env PRONY_PLANTED='%s' QUEUED_DISK_LOW=0B '%s' "$@"`, fault, program))
+}
+
+// executed runs a scenario on the real server, which must pass, and returns the account of its round.
+func executed(t *testing.T, s *scenario.Scenario) result.Ledger {
+	t.Helper()
+	r := execute(t, s, real(t)).result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	return r.Rounds[0].Ledger
+}
+
+// findsFault runs a scenario on a server with a planted fault, and requires the reason.
+func findsFault(t *testing.T, s *scenario.Scenario, fault, reason string) {
+	t.Helper()
+	r := execute(t, s, planted(t, fault)).result
+	assert.Equal(t, result.Incorrect, r.Verdict)
+	assert.Regexp(t, reason, strings.Join(r.Reasons, "\n"))
+}
+
+// Producers race for keys, by each driver that supports keys.
+func TestUniqueKeys(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"stream", "unary", "rest"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := job(t, "unique")
+			s.Workloads[0].Driver = name
+			l := executed(t, s)
+			assert.NotZero(t, l.Completed)
+			assert.NotZero(t, l.Taken)
+			assert.Zero(t, l.Doubled)
+		})
+	}
+}
+
+func TestDoubledUniqueKeysAreIncorrect(t *testing.T) {
+	t.Parallel()
+	findsFault(t, job(t, "unique"), "doubled:100", `not unique: \d+ tasks were unfinished while another task with the same unique key was; \d+ enqueues were refused; the first: `+
+		`doubled: producer \d+ task \d+ and producer \d+ task \d+, both sent to t0/q0 under key \d+, were unfinished at the same time`)
+}
