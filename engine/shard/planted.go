@@ -3,6 +3,7 @@
 package shard
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -145,4 +146,12 @@ func plantedAnswer(p *publisher, t *turn) {
 	if t.committed {
 		planted.Commit()
 	}
+}
+
+// plantedGrowth returns err, or a refusal of the run of a recurring task.
+func plantedGrowth(err error) error {
+	if err == nil && planted.Hits(planted.Skipped) {
+		return errors.New("skipped by a planted fault")
+	}
+	return err
 }

@@ -13,3 +13,5 @@ func plantedDecide(*decider, command) {}
 func plantedSent(int) {}
 
 func plantedAnswer(p *publisher, t *turn) { p.answer(t) }
+
+func plantedGrowth(err error) error { return err }

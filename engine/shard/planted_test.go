@@ -13,12 +13,18 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// plant enables a fault with amount 1, so that it occurs each time.
-func plant(t *testing.T, fault string) *fixture {
+// enable enables a fault with amount 1, so that it occurs each time.
+func enable(t *testing.T, fault string) {
 	t.Helper()
 	t.Cleanup(func() { require.NoError(t, planted.Begin()) })
 	t.Setenv("PRONY_PLANTED", fault+":1")
 	require.NoError(t, planted.Begin())
+}
+
+// plant enables a fault and starts a shard.
+func plant(t *testing.T, fault string) *fixture {
+	t.Helper()
+	enable(t, fault)
 	f := start(t, vfs.NewMem(), Options{})
 	t.Cleanup(f.stop)
 	return f
@@ -148,4 +154,18 @@ func TestPlantedSecondTaskOfAUniqueKey(t *testing.T) {
 	first, second := f.enqueue(task), f.enqueue(task)
 	assert.NotEqual(t, first, second)
 	assert.Len(t, f.claim(2, "q"), 2)
+}
+
+func TestPlantedSkipOfADueTime(t *testing.T) {
+	enable(t, planted.Skipped)
+	f := startGroup(t, vfs.NewMem(), 1, nil)
+	defer f.stop()
+	_, err := f.SetRecurring(t.Context(), tenant, "q", "r", everyMs(1_000))
+	require.NoError(t, err)
+	f.nowMs.Add(5_000)
+	f.ClockMoved()
+	v, err := f.Recurring(t.Context(), tenant, "q", "r")
+	require.NoError(t, err)
+	assert.Zero(t, v.Progress.Runs)
+	assert.EqualValues(t, 1, v.Progress.Refused)
 }

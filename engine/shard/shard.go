@@ -164,7 +164,7 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 		if err != nil {
 			o.Space.CountRefusals(err, 1)
 		}
-		return err
+		return plantedGrowth(err)
 	}
 	o.Queue.Deliveries = func() []queue.Delivery { return spareDeliveries.Take(0) }
 	state, err := queue.New(o.Queue, batch, from)

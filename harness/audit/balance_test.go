@@ -71,3 +71,13 @@ func TestMisreadsAreNamed(t *testing.T) {
 	assert.Equal(t, []string{"not read back: 4 of 5 " + says + "misread: a; quiet: misread: b; misread: c"},
 		Balance(&result.Ledger{Reads: 5, Misread: 4, Samples: []string{"misread: a", "quiet: misread: b", "misread: c", "misread: d"}}))
 }
+
+// Each kind of fault of recurring tasks is one sentence.
+func TestRecurring(t *testing.T) {
+	assert.Empty(t, Recurring(&result.Recurring{Due: 5}))
+	assert.Equal(t, []string{
+		"recurring tasks: 1 of 5 due times became no task; the first: missed: a",
+		"recurring tasks: 2 tasks repeat the due time of another one, of 5 due times; the first: twice: b",
+		"recurring tasks: 3 tasks had a due time that is not in the schedule, or came before it",
+	}, Recurring(&result.Recurring{Due: 5, Missed: 1, Twice: 2, Unscheduled: 3, Samples: []string{"missed: a", "twice: b"}}))
+}

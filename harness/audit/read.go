@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/pronybench/prony/harness/attack"
+	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/topology"
 )
@@ -22,7 +23,8 @@ const triesMax = 3
 // meantime.
 func Read(ctx context.Context, cluster *topology.Cluster) (observe.Counts, error) {
 	all, err := ReadAll(ctx, cluster)
-	return all.Totals(attack.Tenant), err // the ledger does not count the attackers' tasks
+	// The ledger counts neither the attackers' tasks nor those of recurring tasks.
+	return all.Totals(attack.Tenant, ledger.RecurringTenant), err
 }
 
 // ReadSince is Read for servers that ran before the round. It covers the tenants of an earlier

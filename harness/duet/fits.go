@@ -70,6 +70,8 @@ func fits(s *scenario.Scenario) error {
 		return errors.New("it has an attack, which happens to one side alone")
 	case s.Observe != nil:
 		return errors.New("it observes its timed rounds, which slices do not")
+	case s.Recurring != nil:
+		return errors.New("it has recurring tasks, whose due times do not fall into slices")
 	case s.Phases.Tasks > 0:
 		return errors.New("its window ends after a number of tasks, and slices end by time")
 	case s.Backlog != nil:

@@ -35,6 +35,7 @@ var curveStyles = map[string]struct {
 	"await":   {"await: call to answer", plots.Blue, []vg.Length{vg.Points(8), vg.Points(4)}},
 	"late":    {"late: end of the delay to claim", plots.SkyBlue, []vg.Length{vg.Points(1), vg.Points(2)}},
 	"extend":  {"extend: call to acknowledgement", plots.Purple, []vg.Length{vg.Points(1), vg.Points(2)}},
+	"recurring": {"recurring: due to arrival", plots.Green, []vg.Length{vg.Points(3), vg.Points(1)}},
 	"slip":    {"slip: delay of the generator", plots.Black, []vg.Length{vg.Points(1), vg.Points(3)}},
 }
 

@@ -46,6 +46,7 @@ func runPage(r *result.Result, judged gate.Report, plots []doc.Figure, repeats [
 		processesSection(p, r)
 		faults.Section(p, r)
 		attacksSection(p, r)
+		recurringSection(p, r)
 		nodesSection(p, r)
 		hostsSection(p, r)
 		arrivalsSection(p, r)

@@ -50,6 +50,9 @@ type Histograms struct {
 	// Extend is the time from the call that extends a lease to its acknowledgement; nil if the load
 	// extends no leases.
 	Extend *hdrhistogram.Histogram
+	// Recurring is the time from the due time of a recurring task to the arrival of its task at a
+	// worker; nil without recurring tasks.
+	Recurring *hdrhistogram.Histogram
 }
 
 // NewHistograms returns the three histograms of a closed load, empty.
@@ -68,8 +71,8 @@ type RoundHistograms struct {
 
 // Kind is one of the histograms with its name.
 type Kind struct {
-	// "enqueue", "settle", "cycle", "service", "slip", "read", "list", "stats", "await", "late" or
-	// "extend".
+	// "enqueue", "settle", "cycle", "service", "slip", "read", "list", "stats", "await", "late",
+	// "extend" or "recurring".
 	Name      string
 	Family    string // the latency family of its metrics
 	Histogram *hdrhistogram.Histogram
@@ -92,6 +95,7 @@ func (h Histograms) Kinds() []Kind {
 		{"await", AwaitLatencyMs, h.Await},
 		{"late", LateMs, h.Late},
 		{"extend", ExtendLatencyMs, h.Extend},
+		{"recurring", RecurringLateMs, h.Recurring},
 	} {
 		if kind.Histogram != nil {
 			kinds = append(kinds, kind)
@@ -125,6 +129,8 @@ func (h *Histograms) field(name string) **hdrhistogram.Histogram {
 		return &h.Late
 	case "extend":
 		return &h.Extend
+	case "recurring":
+		return &h.Recurring
 	}
 	return nil
 }

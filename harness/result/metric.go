@@ -190,6 +190,10 @@ const (
 
 	// ExtendLatencyMs is the time from the call that extends a lease to its acknowledgement.
 	ExtendLatencyMs = "extend_latency_ms"
+
+	// RecurringLateMs is the time from the due time of a recurring task to the arrival of its task at
+	// a worker, by the clock of the host.
+	RecurringLateMs = "recurring_late_ms"
 )
 
 // Part is a part of a scenario with separate metrics.
@@ -206,6 +210,7 @@ const (
 	OfAwaits  Part = "awaits"
 	OfDelays  Part = "delays"
 	OfExtends Part = "extensions"
+	OfRecurring Part = "recurring tasks"
 	OfTenants Part = "tenants" // several tenants send the same load
 	OfBacklog Part = "backlog"
 	OfRestart Part = "restart"
@@ -375,6 +380,7 @@ var specs = func() []Spec {
 		{AwaitLatencyMs, OfAwaits},
 		{LateMs, OfDelays},
 		{ExtendLatencyMs, OfExtends},
+		{RecurringLateMs, OfRecurring},
 	} {
 		for _, p := range percentiles {
 			table = append(table, Spec{Name: family.name + p.suffix, Unit: "ms", Better: Lower, Family: family.name, Part: family.part})

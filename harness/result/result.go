@@ -216,6 +216,7 @@ type Round struct {
 	Series       []Sample      `json:"series,omitempty"`
 	Faults       *Faults       `json:"faults,omitempty"`
 	Attacks      []Attack      `json:"attacks,omitempty"` // one per kind, in the scenario's order
+	Recurring    *Recurring    `json:"recurring,omitempty"`
 	// Workloads are the measurements of each workload, in the scenario's order; empty if it has
 	// only one. All other fields are for all workloads together.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
@@ -419,6 +420,16 @@ type Ledger struct {
 	Doubled uint64 `json:"doubled,omitempty"`
 	// Samples names some of the tasks at fault, up to a fixed number.
 	Samples []string `json:"samples,omitempty"`
+}
+
+// Recurring is the account of the recurring tasks of a round.
+type Recurring struct {
+	Due    uint64 `json:"due"`    // due times that passed
+	Missed uint64 `json:"missed"` // due times that became no task
+	Twice  uint64 `json:"twice"`  // additional tasks of a due time
+	// Unscheduled counts tasks whose due time is not in the schedule, or was not reached.
+	Unscheduled uint64   `json:"unscheduled"`
+	Samples     []string `json:"samples,omitempty"`
 }
 
 // Metric summarises a metric over the timed rounds. The meaning of Median, Low and High depends on

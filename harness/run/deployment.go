@@ -128,6 +128,7 @@ func deployable(s *scenario.Scenario) error {
 		refuse(s.Backlog != nil, "a backlog", "remove it"),
 		refuse(s.Attack != nil, "an attack", "remove it"),
 		refuse(s.Observe != nil, "an observe block", "remove it"),
+		refuse(s.Recurring != nil, "recurring tasks", "remove the block"),
 		refuse(some(func(w scenario.Workload) bool { return w.Driver == scenario.DriverK6 }), `the driver "k6"`, "use a driver of the harness"),
 		refuse(some(scenario.Workload.ReadsTasks), "a workload with reads", "remove them"),
 		refuse(some(scenario.Workload.FailsTasks), "a workload with fail", "remove it"),

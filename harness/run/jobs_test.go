@@ -71,3 +71,32 @@ func TestDoubledUniqueKeysAreIncorrect(t *testing.T) {
 	findsFault(t, job(t, "unique"), "doubled:100", `not unique: \d+ tasks were unfinished while another task with the same unique key was; \d+ enqueues were refused; the first: `+
 		`doubled: producer \d+ task \d+ and producer \d+ task \d+, both sent to t0/q0 under key \d+, were unfinished at the same time`)
 }
+
+func TestRecurringTasks(t *testing.T) {
+	t.Parallel()
+	for _, topology := range []scenario.Topology{
+		{Kind: scenario.Single, Shards: 1, Durability: "none", Listen: "tcp"},
+		{Kind: scenario.Raft, Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp", Settings: calm},
+	} {
+		t.Run(topology.Kind, func(t *testing.T) {
+			t.Parallel()
+			s := job(t, "recurring")
+			s.Topology = topology
+			s.Phases.Window = 3 * time.Second
+			r := execute(t, s, real(t)).result
+			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+			of := r.Rounds[0].Recurring
+			require.NotNil(t, of)
+			assert.GreaterOrEqual(t, of.Due, uint64(2*s.Recurring.Tasks))
+			assert.Zero(t, of.Missed+of.Twice+of.Unscheduled)
+			assert.NotZero(t, r.Rounds[0].Metrics[result.RecurringLateMs+"_n"])
+		})
+	}
+}
+
+func TestSkippedDueTimesAreIncorrect(t *testing.T) {
+	t.Parallel()
+	s := job(t, "recurring")
+	s.Phases.Window, s.Phases.Drain = 2*time.Second, time.Second
+	findsFault(t, s, "skipped:100", `recurring tasks: \d+ of \d+ due times became no task; the first: missed: \d+: the due time \d+ became no task`)
+}

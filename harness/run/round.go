@@ -119,6 +119,13 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 	if attackers != nil {
 		window.host.beside = append(window.host.beside, attackers.PID())
 	}
+	jobs, err := r.startRecurring(ctx, cluster, p)
+	if err != nil {
+		endAttack(attackers, m)
+		m.breakOff(ctx, err, loads)
+		return
+	}
+	defer func() { m.stopErr = errors.Join(m.stopErr, jobs.close()) }()
 	if err := r.prefill(ctx, loads); err != nil {
 		endAttack(attackers, m)
 		m.breakOff(ctx, err, loads)
@@ -171,6 +178,7 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 			return
 		}
 	}
+	jobs.judge(ctx, r.scenario.Phases.Drain, m)
 	m.round.Ledger = loads.balance()
 	loads.judge(outcome, m)
 	m.judgeRole(outcome)

@@ -117,6 +117,9 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 	if len(r.scenario.Faults) > 0 {
 		parts = append(parts, result.OfFaults)
 	}
+	if r.scenario.Recurring != nil {
+		parts = append(parts, result.OfRecurring)
+	}
 	if r.scenario.SeriesEvery > 0 && loaded {
 		parts = append(parts, result.OfSeries)
 	}

@@ -10,7 +10,7 @@ import (
 const configurationDigits = 12
 
 // Configuration returns a hash, in 12 hexadecimal digits, of the settings that determine what s
-// measures: topology, workloads, phases, sweeps, faults, attack, backlog, series and invariants,
+// measures: topology, workloads, phases, sweeps, faults, attack, recurring tasks, backlog, series and invariants,
 // with all defaults filled in. Name, title, tags, comments, captures, references, rounds, limits
 // and validity are not part of the hash, nor are the hosts and addresses of servers on other hosts.
 // Variables count through the settings that use them, scripts and profiles through their content.

@@ -133,7 +133,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 
 // partNames are the blocks that a scenario, or a file that it includes, may contain.
 var partNames = []string{
-	"topology", "target", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack", "observe",
+	"topology", "target", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack", "observe", "recurring",
 	"limit", "score", "soak",
 }
 
@@ -192,6 +192,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	s.Faults = readFaults(b, s)
 	s.Attack = readAttack(b, s.Topology)
 	s.Observe = readObserve(b, s.Topology.Kind, s.Phases.Window)
+	s.Recurring = readRecurring(b, s)
 	s.Invariants = readInvariants(b, s)
 	s.Validity = readValidity(b)
 	s.Score = readScore(b)

@@ -138,7 +138,7 @@ func plannedTime(s *Scenario) string {
 func blockNames() map[string]hclfile.Names {
 	return map[string]hclfile.Names{
 		"scenario": scenarioNames, "topology": topologyBlock.Names, "target": targetBlock.Names, "hosts": hostsBlock.Names, "settings": settingsBlock.Names, "build": buildBlock.Names, "workload": workloadBlock.Names, "phases": phasesBlock.Names,
-		"sweep": sweepBlock.Names, "zip": zipBlock.Names, "fault": faultBlock.Names, "attack": attackBlock.Names, "observe": observeBlock.Names, "backlog": backlogBlock.Names,
+		"sweep": sweepBlock.Names, "zip": zipBlock.Names, "fault": faultBlock.Names, "attack": attackBlock.Names, "observe": observeBlock.Names, "recurring": recurringBlock.Names, "backlog": backlogBlock.Names,
 		"series": seriesBlock.Names, "invariant": invariantBlock.Names, "limit": limitBlock.Names, "validity": validityBlock.Names,
 		"node": remoteNodeBlock.Names, "capture": captureBlock.Names, "score": scoreBlock.Names, "soak": soakBlock.Names, "variable": {}, "include": {},
 	}

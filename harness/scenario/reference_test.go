@@ -21,7 +21,7 @@ func TestReferenceOfTheDocumentation(t *testing.T) {
 	for heading, want := range map[string]string{
 		"## `workload \"NAME\"`\n": workloadTable.markdown(), "## `topology \"KIND\"`\n": topologyTable.markdown(), "### `hosts`\n": hostsTable.markdown(),
 		"### `build`\n": buildTable.markdown(), "## `phases`\n": phasesTable.markdown(), "## `fault \"KIND\"`\n": faultTable.markdown(),
-		"## `backlog`\n": backlogTable.markdown(), "## `observe`\n": observeTable.markdown(), "## `attack`\n": attackTable.markdown(),
+		"## `backlog`\n": backlogTable.markdown(), "## `observe`\n": observeTable.markdown(), "## `recurring`\n": recurringTable.markdown(), "## `attack`\n": attackTable.markdown(),
 		"### Other queue servers\n": targetTable.markdown(), "## `soak`\n": soakTable.markdown(),
 	} {
 		before, rest, found := strings.Cut(text, "\n"+heading)

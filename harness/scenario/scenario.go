@@ -57,6 +57,8 @@ type Scenario struct {
 	// block.
 	Attack  *Attack  `json:"attack,omitempty"`
 	Observe *Observe `json:"observe,omitempty"`
+	// Recurring is nil without recurring tasks.
+	Recurring *Recurring `json:"recurring,omitempty"`
 	// Scripts are those of all points, if a sweep runs more than one script; else nil.
 	Scripts []Script `json:"scripts,omitempty"`
 	// Limits are bounds for its runs, in addition to the baseline of its name, in the order of the

@@ -201,6 +201,7 @@ func checkSoak(b *hclfile.Block, s *Scenario) {
 		{"capture", "no window of a soak is profiled"},
 		{"attack", "the windows of a soak have no hostile clients"},
 		{"observe", "the windows of a soak are read at their ends only"},
+		{"recurring", "the account of due times covers one round"},
 		{"limit", "the bounds of a soak are those on the drift of its figures"},
 	} {
 		if b.HasBlock(part.name) {

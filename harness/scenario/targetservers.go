@@ -138,6 +138,7 @@ func checkTargetServers(b *hclfile.Block, s *Scenario) {
 		{"backlog", "a backlog", "it reads Prony's own counters"},
 		{"series", "a series", "it reads Prony's own counters"},
 		{"attack", "an attack", "it attacks Prony's own interfaces"},
+		{"recurring", "recurring tasks", "they are not in the driver protocol"},
 		{"observe", "an observe block", "only Prony's servers have the observed metrics"},
 		{"soak", "a soak", "it reads Prony's own counters"},
 	} {

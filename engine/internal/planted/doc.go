@@ -49,6 +49,7 @@
 //	forgotten  a task that is in the store, and not in memory, is skipped when tasks are read, as after a restart
 //	unsynced   a store with its own log acknowledges before the fsync, at durability sync and interval (1)
 //	doubled    a task with a unique key is stored even if another task holds the key
+//	skipped    a due time of a recurring task becomes no task
 //	early      a leader acknowledges a commit before the followers have it (1)
 //
 // PRONY_PLANTED_CLOCK injects an error into the wall clock that the engine's clock follows. Its

@@ -17,4 +17,5 @@ const (
 	Unsynced  = "unsynced"
 	Early     = "early"
 	Doubled   = "doubled"
+	Skipped   = "skipped"
 )

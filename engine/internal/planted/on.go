@@ -70,6 +70,7 @@ var amounts = map[string]amount{
 	Unsynced:  {count: 1},
 	Early:     {count: 1},
 	Doubled:   {count: hitsIn},
+	Skipped:   {count: hitsIn},
 }
 
 // hitsIn is the default interval of a fault that makes the engine wrong, in tasks or calls.

@@ -64,6 +64,9 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	if s.Observe != nil {
 		line("observe", "%s", observedText(s))
 	}
+	if r := s.Recurring; r != nil {
+		line("recurring", "%s, each due every %s", render.Plural(r.Tasks, "recurring task"), hclfile.FormatDuration(r.Interval))
+	}
 	for _, i := range s.Invariants {
 		line("invariant", "%s", i)
 	}
