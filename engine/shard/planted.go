@@ -155,3 +155,6 @@ func plantedGrowth(err error) error {
 	}
 	return err
 }
+
+// plantedCancel reports whether a cancellation has no effect.
+func plantedCancel() bool { return planted.Hits(planted.Uncancelled) }

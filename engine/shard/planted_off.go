@@ -15,3 +15,5 @@ func plantedSent(int) {}
 func plantedAnswer(p *publisher, t *turn) { p.answer(t) }
 
 func plantedGrowth(err error) error { return err }
+
+func plantedCancel() bool { return false }

@@ -169,3 +169,15 @@ func TestPlantedSkipOfADueTime(t *testing.T) {
 	assert.Zero(t, v.Progress.Runs)
 	assert.EqualValues(t, 1, v.Progress.Refused)
 }
+
+func TestPlantedCancellationWithoutEffect(t *testing.T) {
+	f := plant(t, planted.Uncancelled)
+	f.enqueue(newTasks("q", 1)...)
+	first := f.claim(1, "q")[0]
+	got := receive(t, ask(t, func(r func([]error, error)) error { return f.Change(Cancel, tenant, []queue.Ref{first.Ref}, r) }))
+	require.NoError(t, got.err)
+	assert.Equal(t, []error{nil}, got.value)
+	f.end(first, queue.Complete)
+	assert.Zero(t, f.stats()[0].Removed)
+	assert.EqualValues(t, 1, f.stats()[0].Completed)
+}

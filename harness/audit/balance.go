@@ -47,6 +47,9 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not idempotent: %d of %d repeated enqueues with the same key returned another task id%s",
 			l.Rekeyed, l.Repeated, several(samplesOf("rekeyed: ", l.Samples)))
 	}
+	if l.Unnoticed > 0 {
+		say("not noticed: the worker got no notice of %d of %d cancellations of leased tasks%s", l.Unnoticed, l.Cancelled, several(samplesOf("unnoticed: ", l.Samples)))
+	}
 	if l.Doubled > 0 {
 		say("not unique: %d tasks were unfinished while another task with the same unique key was; %d enqueues were refused%s",
 			l.Doubled, l.Taken, several(samplesOf("doubled: ", l.Samples)))

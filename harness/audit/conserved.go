@@ -15,8 +15,12 @@ func Conserved(c observe.Counts, l *result.Ledger) (problems []string) {
 	if c.Stored != held {
 		say("the server reports %d held tasks, but its store has %d", held, c.Stored)
 	}
-	if c.Enqueued != c.Completed+held {
-		say("the server reports %d enqueued tasks, but %d completed and %d held are %d", c.Enqueued, c.Completed, held, c.Completed+held)
+	// The server does not report cancelled tasks.
+	switch gone := c.Completed + held; {
+	case l.Cancelled == 0 && c.Enqueued != gone:
+		say("the server reports %d enqueued tasks, but %d completed and %d held are %d", c.Enqueued, c.Completed, held, gone)
+	case l.Cancelled > 0 && (c.Enqueued < gone+l.Cancelled || c.Enqueued > gone+l.Cancelled+l.InDoubt):
+		say("the server reports %d enqueued tasks, but %d completed, %d held and %d cancelled are %d", c.Enqueued, c.Completed, held, l.Cancelled, gone+l.Cancelled)
 	}
 	if c.Enqueued < l.Enqueued || c.Enqueued > l.Enqueued+l.Unknown {
 		say("the server acknowledged %d enqueues, but counts %d", l.Enqueued, c.Enqueued)

@@ -167,3 +167,16 @@ func TestConservedOfAnHonestServer(t *testing.T) {
 		}
 	})
 }
+
+// A cancelled task is neither completed nor held. One whose cancellation is in doubt may be either.
+func TestConservedWithCancelledTasks(t *testing.T) {
+	l := &result.Ledger{Enqueued: 10, Completed: 7, Cancelled: 3}
+	assert.Empty(t, Conserved(observe.Counts{Enqueued: 10, Completed: 7}, l))
+	assert.Equal(t, []string{"the server reports 10 enqueued tasks, but 7 completed, 1 held and 3 cancelled are 11"},
+		Conserved(observe.Counts{Enqueued: 10, Completed: 7, Ready: 1, Stored: 1}, l))
+	l.Cancelled, l.InDoubt = 2, 1
+	assert.Empty(t, Conserved(observe.Counts{Enqueued: 10, Completed: 7}, l))
+	l.InDoubt = 0
+	assert.Equal(t, []string{"the server reports 10 enqueued tasks, but 7 completed, 0 held and 2 cancelled are 9"},
+		Conserved(observe.Counts{Enqueued: 10, Completed: 7}, l))
+}

@@ -24,7 +24,9 @@ type Target struct {
 	Address string
 	// HTTP is the REST address: "127.0.0.1:port". For a cluster it contains the addresses of all
 	// nodes, separated by commas. It is "" if there is no REST listener.
-	HTTP  string
+	HTTP string
+	// Admin are the addresses of the admin listeners. It is nil unless workers cancel tasks.
+	Admin []string
 	Token string // secret of the access token; "" if none is required
 	// CA is the certificate authority of servers with TLS, for gRPC and REST. The zero value means
 	// that the servers do not use TLS.
@@ -146,6 +148,22 @@ type Extender interface {
 	// starts when the target receives the extension.
 	Extend(ctx context.Context, deliveries []Delivery, lease time.Duration, outcomes []error) error
 }
+
+// Canceller is a Worker that can cancel the tasks that it holds.
+type Canceller interface {
+	Worker
+	// Cancel cancels the task of a delivery, and waits until the target has notified the worker. took
+	// is the time from the call to the notice. The error wraps ErrNoNotice if the target acknowledged
+	// the cancellation but did not notify the worker within NoticeWait, and ErrUnknown if it did not
+	// answer. Any other error means that it refused the cancellation.
+	Cancel(ctx context.Context, d *Delivery) (took time.Duration, err error)
+}
+
+// NoticeWait bounds the time that Cancel waits for the notice after the acknowledgement.
+const NoticeWait = 5 * time.Second
+
+// ErrNoNotice is wrapped by the error of a cancellation without a notice.
+var ErrNoNotice = errors.New("the worker got no notice of the cancellation")
 
 // Returner is a Worker that can read the results of tasks.
 type Returner interface {

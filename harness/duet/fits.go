@@ -102,6 +102,9 @@ func fits(s *scenario.Scenario) error {
 	if w.RepeatsKeys() {
 		return fmt.Errorf("workload %q has key, whose enqueues slices do not repeat", w.Name)
 	}
+	if w.CancelsTasks() {
+		return fmt.Errorf("workload %q has cancel, which slices do not time", w.Name)
+	}
 	if w.HasUniqueKeys() {
 		return fmt.Errorf("workload %q has unique, whose refused tasks are no cycles", w.Name)
 	}

@@ -15,7 +15,7 @@ const (
 	acknowledged uint8 = 1 << iota // its enqueue was acknowledged
 	refused                        // its enqueue was refused
 	unknown                        // its enqueue will never be answered
-	// A completion, or the failure of the last attempt, was acknowledged.
+	// A completion, the failure of the last attempt, or a cancellation was acknowledged.
 	completed
 	completionRefused // at least one completion was refused
 	completionInDoubt // the outcome of at least one completion will never be known
@@ -63,6 +63,7 @@ type account struct {
 	failed             uint64 // failed attempts; counted only if attempts are watched
 	retried            uint64 // attempts that followed a failed attempt
 	dead               uint64 // tasks whose last attempt was failed
+	cancelled          uint64
 	doubtful           uint64
 	inDoubt            uint64 // doubtful tasks whose enqueue was acknowledged
 
@@ -75,8 +76,10 @@ type account struct {
 	// attempts contains the last attempt of each failed task, by sequence number. It is nil if
 	// attempts are not watched.
 	attempts map[uint64]attempt
-	keys     map[uint64]uniqueKey // by task, see holdKey; nil if unique keys are not watched
-	beyond   *beyond // shared by all accounts of a restored ledger; nil otherwise
+	// cancelledEarly contains the cancelled tasks whose enqueue is not answered yet.
+	cancelledEarly map[uint64]bool
+	keys           map[uint64]uniqueKey // by task, see holdKey; nil if unique keys are not watched
+	beyond         *beyond              // shared by all accounts of a restored ledger; nil otherwise
 }
 
 func (a *account) update(p *page, i uint64, flag uint8) {
@@ -189,6 +192,7 @@ func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64, ende
 					contradicted++
 				}
 			}
+			delete(a.cancelledEarly, next)
 			if a.attempts != nil && a.attempts[next].dead {
 				delete(a.attempts, next)
 			}

@@ -123,11 +123,15 @@ func (a *account) die(sequence uint64) (ended bool) {
 	return ended
 }
 
-// revive reduces the count of completed or dead tasks by one, because the enqueue of such a task
+// revive reduces the count of completed, dead or cancelled tasks by one, because the enqueue of such a task
 // was refused.
 func (a *account) revive(sequence uint64) {
 	if a.attempts[sequence].dead {
 		a.dead--
+		return
+	}
+	if a.cancelledEarly[sequence] {
+		a.cancelled--
 		return
 	}
 	a.completed--

@@ -11,7 +11,7 @@ import (
 
 // samplesPerKind bounds the number of samples for each kind of fault. A sample names a faulty task.
 // The kinds are lost, duplicated, corrupted, misrouted, reordered, contested, revoked, misread,
-// miscounted, early, wrong result, unextended, rekeyed and doubled.
+// miscounted, early, wrong result, unextended, rekeyed, doubled and unnoticed.
 const samplesPerKind = 7
 
 type fault struct {
@@ -36,6 +36,7 @@ type faults struct {
 	unextended fault
 	rekeyed    fault
 	doubled    fault
+	unnoticed  fault
 
 	reads   atomic.Uint64 // number of checked reads
 	delayed atomic.Uint64 // number of deliveries of tasks with a delay
@@ -73,9 +74,9 @@ func (f *faults) read(into *result.Ledger) {
 	into.Results, into.WrongResults = f.results.Load(), f.misresult.count
 	into.Extended, into.Unextended = f.extended.Load(), f.unextended.count
 	into.Repeated, into.Rekeyed = f.repeated.Load(), f.rekeyed.count
-	into.Doubled = f.doubled.count
+	into.Doubled, into.Unnoticed = f.doubled.count, f.unnoticed.count
 	into.Delayed, into.Early = f.delayed.Load(), f.early.count
-	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed, &f.doubled) {
+	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed, &f.doubled, &f.unnoticed) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

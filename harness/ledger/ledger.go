@@ -270,7 +270,10 @@ func (l *Ledger) completed(ids []Identity) (ended int) {
 func (l *Ledger) unexpected(id Identity, found finding) {
 	switch found {
 	case repeated:
-		why := "a completion was acknowledged again"
+		why := "a completion was acknowledged again, or after the task was cancelled"
+		if a := &l.accounts[id.Producer]; !a.cancels() {
+			why = "a completion was acknowledged again"
+		}
 		if l.attemptsMax > 0 {
 			why = "a completion was acknowledged after the task was completed or dead"
 		}
@@ -332,9 +335,10 @@ type Totals struct {
 	Refused            uint64
 	Completed          uint64 // each task is counted once
 	Dead               uint64 // counted only if attempts are watched
+	Cancelled          uint64
 	CompletionsRefused uint64
 	// Outstanding is the number of sent tasks that may still be delivered because they are neither
-	// refused, completed nor dead.
+	// refused, completed, dead nor cancelled.
 	Outstanding uint64
 	// Doubtful is the number of outstanding tasks that may never be delivered again, because the
 	// outcome of their enqueue or of a completion is unknown.
@@ -355,12 +359,13 @@ func (l *Ledger) Totals() Totals {
 		t.Refused += a.refused
 		t.Completed += a.completed
 		t.Dead += a.dead
+		t.Cancelled += a.cancelled
 		t.CompletionsRefused += a.completionsRefused
 		t.Doubtful += a.doubtful
 		t.InDoubt += a.inDoubt
 		a.mu.Unlock()
 	}
-	t.Outstanding = t.Sent - t.Refused - t.Completed - t.Dead
+	t.Outstanding = t.Sent - t.Refused - t.Completed - t.Dead - t.Cancelled
 	t.Outstanding -= min(t.Outstanding, l.faults.unreadableCompleted.Load())
 	return t
 }
@@ -399,6 +404,7 @@ func (l *Ledger) Balance() result.Ledger {
 		Samples:   samples,
 	}
 	l.readAttempts(&balance)
+	balance.Cancelled = totals.Cancelled
 	balance.Taken = l.unique.taken.Load()
 	l.faults.read(&balance)
 	return balance

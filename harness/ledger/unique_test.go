@@ -39,8 +39,10 @@ func TestTwoUnfinishedTasksOfAKeyAreDoubled(t *testing.T) {
 	l.HoldsKey(task(1, 0), to, 5)
 	b := l.Balance()
 	assert.EqualValues(t, 1, b.Doubled)
-	assert.Equal(t, []string{"lost: producer 0 task 0: enqueue acknowledged, never completed",
-		"doubled: producer 0 task 0 and producer 1 task 0, both sent to t0/q0 under key 5, were unfinished at the same time"}, b.Samples)
+	assert.Equal(t, []string{
+		"lost: producer 0 task 0: enqueue acknowledged, never completed",
+		"doubled: producer 0 task 0 and producer 1 task 0, both sent to t0/q0 under key 5, were unfinished at the same time",
+	}, b.Samples)
 	l.Enqueued(1, 0, 1)
 	l.HoldsKey(task(1, 0), to, 5)
 	assert.EqualValues(t, 1, l.Balance().Doubled, "each pair counts once")

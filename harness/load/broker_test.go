@@ -48,9 +48,10 @@ type broker struct {
 	hasten  func(n int) time.Duration
 	delayed int
 
-	kept       kept
-	extensions extensions
-	keys       keyed
+	kept          kept
+	extensions    extensions
+	cancellations cancellations
+	keys          keyed
 
 	// shelf stores tasks for reads; nil: tasks have no ids.
 	shelf *shelf
@@ -343,6 +344,10 @@ func (w *fakeWorker) Complete(ctx context.Context, deliveries []driver.Delivery,
 		task, ok := d.Handle.(driver.Delivery)
 		if !ok {
 			return errors.New("a delivery that was not claimed")
+		}
+		if w.b.cancellations.tasks[string(d.Payload)] {
+			outcomes[i] = fmt.Errorf("%w: the task was cancelled", driver.ErrLeaseOver)
+			continue
 		}
 		if w.b.refuseComplete != nil {
 			reason, redeliver := w.b.refuseComplete(w.b.completes)

@@ -146,6 +146,8 @@ func TestDriversThatLackACapability(t *testing.T) {
 	s := golden.Cases(t, "testdata/capabilities.golden")
 	_, err := newExtending(extended(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
 	s.Error(t, "extend", err)
+	_, err = newCancelling(cancelled(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
+	s.Error(t, "cancel", err)
 	_, err = newFailing(failed(0.1, 5, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
 	s.Error(t, "fail", err)
 	_, err = newReturning(returned(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})

@@ -90,6 +90,9 @@ func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	if w.FailsTasks() {
 		l.WatchAttempts(uint32(w.MaxAttempts))
 	}
+	if w.CancelsTasks() {
+		l.WatchReads() // a cancelled task need no longer exist, as a completed one
+	}
 	if w.HasUniqueKeys() {
 		l.WatchUnique()
 	}
@@ -141,6 +144,10 @@ type Outcome struct {
 	// Extend is the service time in nanoseconds of lease extensions that were acknowledged inside
 	// the window. It is nil if the workload extends no leases.
 	Extend *hdrhistogram.Histogram
+
+	// Cancel is the time in nanoseconds from the call that cancels a leased task to the notice at its
+	// worker, for notices inside the window. It is nil if the workload cancels no tasks.
+	Cancel *hdrhistogram.Histogram
 
 	// Clamped is the number of latencies above result.LatencyHighest. The histograms contain them
 	// as LatencyHighest.

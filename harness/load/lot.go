@@ -24,6 +24,7 @@ const (
 	lotExtend
 	lotKey
 	lotUnique
+	lotCancel
 )
 
 func newLot(w scenario.Workload, kind lotKind, part float64) lot {

@@ -432,8 +432,14 @@ func (r *round) merge() *Outcome {
 	if r.cfg.Workload.ExtendsLeases() {
 		o.Extend = result.NewHistogram()
 	}
+	if r.cfg.Workload.CancelsTasks() {
+		o.Cancel = result.NewHistogram()
+	}
 	for _, s := range r.slots {
 		s.record.mergeInto(o)
+		if o.Cancel != nil {
+			o.Clamped += s.cancelling.latency.mergeInto(o.Cancel)
+		}
 		if o.Extend != nil {
 			o.Clamped += s.extending.latency.mergeInto(o.Extend)
 		}

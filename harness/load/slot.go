@@ -38,6 +38,7 @@ type slot struct {
 	unique       unique
 	returning    returning
 	extending    extending
+	cancelling   cancelling
 	record       settles
 	again        again
 	firstClaim   int64 // time when the first claim returned, or -1
@@ -71,6 +72,9 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 		return nil, err
 	}
 	if s.extending, err = newExtending(r.cfg.Workload, session); err != nil {
+		return nil, err
+	}
+	if s.cancelling, err = newCancelling(r.cfg.Workload, session); err != nil {
 		return nil, err
 	}
 	if !r.cfg.Workload.Combined {
@@ -123,14 +127,17 @@ func (s *slot) work(claims, calls context.Context) {
 	}
 }
 
-// complete processes n deliveries: it waits for the think time, extends leases, fails the selected
-// deliveries and completes the others. A combiner also claims the next tasks in the same call,
+// complete processes n deliveries: it waits for the think time, extends leases, cancels and fails
+// the selected deliveries, and completes the others. A combiner also claims the next tasks in the same call,
 // unless claims is done. complete returns the number of tasks that it claimed. goOn is false if the
 // slot must stop.
 func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
 	s.thinking.pause(calls)
 	if !s.extend(calls, n) {
 		return 0, false
+	}
+	if n, goOn = s.cancel(calls, n); n == 0 || !goOn {
+		return 0, goOn
 	}
 	if n, goOn = s.fail(calls, n); n == 0 || !goOn {
 		return 0, goOn

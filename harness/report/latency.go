@@ -25,18 +25,19 @@ var curveStyles = map[string]struct {
 	color  color.Color
 	dashes []vg.Length
 }{
-	"enqueue": {"enqueue: call to acknowledgement", plots.Blue, nil},
-	"settle":  {"settle: claim to acknowledged settle", plots.Green, []vg.Length{vg.Points(6), vg.Points(3)}},
-	"cycle":   {"cycle: enqueue to acknowledged completion", plots.Orange, []vg.Length{vg.Points(2), vg.Points(2)}},
-	"service": {"service: call of enqueue to acknowledgement", plots.Purple, []vg.Length{vg.Points(8), vg.Points(2), vg.Points(2), vg.Points(2)}},
-	"read":    {"read: call to answer", plots.SkyBlue, []vg.Length{vg.Points(4), vg.Points(2)}},
-	"list":    {"list: call to answer", plots.Purple, []vg.Length{vg.Points(2), vg.Points(4)}},
-	"stats":   {"stats: call to answer", plots.Green, []vg.Length{vg.Points(1), vg.Points(2)}},
-	"await":   {"await: call to answer", plots.Blue, []vg.Length{vg.Points(8), vg.Points(4)}},
-	"late":    {"late: end of the delay to claim", plots.SkyBlue, []vg.Length{vg.Points(1), vg.Points(2)}},
-	"extend":  {"extend: call to acknowledgement", plots.Purple, []vg.Length{vg.Points(1), vg.Points(2)}},
+	"enqueue":   {"enqueue: call to acknowledgement", plots.Blue, nil},
+	"settle":    {"settle: claim to acknowledged settle", plots.Green, []vg.Length{vg.Points(6), vg.Points(3)}},
+	"cycle":     {"cycle: enqueue to acknowledged completion", plots.Orange, []vg.Length{vg.Points(2), vg.Points(2)}},
+	"service":   {"service: call of enqueue to acknowledgement", plots.Purple, []vg.Length{vg.Points(8), vg.Points(2), vg.Points(2), vg.Points(2)}},
+	"read":      {"read: call to answer", plots.SkyBlue, []vg.Length{vg.Points(4), vg.Points(2)}},
+	"list":      {"list: call to answer", plots.Purple, []vg.Length{vg.Points(2), vg.Points(4)}},
+	"stats":     {"stats: call to answer", plots.Green, []vg.Length{vg.Points(1), vg.Points(2)}},
+	"await":     {"await: call to answer", plots.Blue, []vg.Length{vg.Points(8), vg.Points(4)}},
+	"late":      {"late: end of the delay to claim", plots.SkyBlue, []vg.Length{vg.Points(1), vg.Points(2)}},
+	"extend":    {"extend: call to acknowledgement", plots.Purple, []vg.Length{vg.Points(1), vg.Points(2)}},
+	"cancel":    {"cancel: call to notice", plots.Orange, []vg.Length{vg.Points(3), vg.Points(1)}},
 	"recurring": {"recurring: due to arrival", plots.Green, []vg.Length{vg.Points(3), vg.Points(1)}},
-	"slip":    {"slip: delay of the generator", plots.Black, []vg.Length{vg.Points(1), vg.Points(3)}},
+	"slip":      {"slip: delay of the generator", plots.Black, []vg.Length{vg.Points(1), vg.Points(3)}},
 }
 
 // openNames are the names of the latencies that count from the due time of a task in an open load.

@@ -50,6 +50,9 @@ type Histograms struct {
 	// Extend is the time from the call that extends a lease to its acknowledgement; nil if the load
 	// extends no leases.
 	Extend *hdrhistogram.Histogram
+	// Cancel is the time from the call that cancels a leased task to the notice at its worker; nil if
+	// the load cancels no tasks.
+	Cancel *hdrhistogram.Histogram
 	// Recurring is the time from the due time of a recurring task to the arrival of its task at a
 	// worker; nil without recurring tasks.
 	Recurring *hdrhistogram.Histogram
@@ -72,7 +75,7 @@ type RoundHistograms struct {
 // Kind is one of the histograms with its name.
 type Kind struct {
 	// "enqueue", "settle", "cycle", "service", "slip", "read", "list", "stats", "await", "late",
-	// "extend" or "recurring".
+	// "extend", "cancel" or "recurring".
 	Name      string
 	Family    string // the latency family of its metrics
 	Histogram *hdrhistogram.Histogram
@@ -95,6 +98,7 @@ func (h Histograms) Kinds() []Kind {
 		{"await", AwaitLatencyMs, h.Await},
 		{"late", LateMs, h.Late},
 		{"extend", ExtendLatencyMs, h.Extend},
+		{"cancel", CancelNoticeMs, h.Cancel},
 		{"recurring", RecurringLateMs, h.Recurring},
 	} {
 		if kind.Histogram != nil {
@@ -129,6 +133,8 @@ func (h *Histograms) field(name string) **hdrhistogram.Histogram {
 		return &h.Late
 	case "extend":
 		return &h.Extend
+	case "cancel":
+		return &h.Cancel
 	case "recurring":
 		return &h.Recurring
 	}

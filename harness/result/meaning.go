@@ -97,6 +97,7 @@ var familyMeanings = map[string]string{
 	StatsLatencyMs:   "from the call for a queue's figures to its answer",
 	AwaitLatencyMs:   "from the call that waits for the end of a task to its answer",
 	ExtendLatencyMs:  "from the call that extends a lease to its acknowledgement",
+	CancelNoticeMs:   "from the call that cancels a leased task to the notice at its worker",
 	RecurringLateMs:  "from the due time of a recurring task to the arrival of its task at a worker",
 	LateMs:           "from the end of a task's delay to its first claim",
 }

@@ -191,6 +191,9 @@ const (
 	// ExtendLatencyMs is the time from the call that extends a lease to its acknowledgement.
 	ExtendLatencyMs = "extend_latency_ms"
 
+	// CancelNoticeMs is the time from the call that cancels a leased task to the notice at its worker.
+	CancelNoticeMs = "cancel_notice_ms"
+
 	// RecurringLateMs is the time from the due time of a recurring task to the arrival of its task at
 	// a worker, by the clock of the host.
 	RecurringLateMs = "recurring_late_ms"
@@ -201,19 +204,20 @@ type Part string
 
 // The parts. A metric without a part is required in every round.
 const (
-	OfLoad    Part = "load"    // tasks are completed in the window
-	OfEnqueue Part = "enqueue" // tasks are enqueued in the window but not claimed
-	OfOpen    Part = "open load"
-	OfReads   Part = "reads" // of single tasks
-	OfLists   Part = "lists"
-	OfStats   Part = "queue figures"
-	OfAwaits  Part = "awaits"
-	OfDelays  Part = "delays"
-	OfExtends Part = "extensions"
+	OfLoad      Part = "load"    // tasks are completed in the window
+	OfEnqueue   Part = "enqueue" // tasks are enqueued in the window but not claimed
+	OfOpen      Part = "open load"
+	OfReads     Part = "reads" // of single tasks
+	OfLists     Part = "lists"
+	OfStats     Part = "queue figures"
+	OfAwaits    Part = "awaits"
+	OfDelays    Part = "delays"
+	OfExtends   Part = "extensions"
+	OfCancels   Part = "cancellations"
 	OfRecurring Part = "recurring tasks"
-	OfTenants Part = "tenants" // several tenants send the same load
-	OfBacklog Part = "backlog"
-	OfRestart Part = "restart"
+	OfTenants   Part = "tenants" // several tenants send the same load
+	OfBacklog   Part = "backlog"
+	OfRestart   Part = "restart"
 	// OfReference is a small backlog that is drained in addition to the large one.
 	OfReference Part = "reference"
 	OfSeries    Part = "series"
@@ -380,6 +384,7 @@ var specs = func() []Spec {
 		{AwaitLatencyMs, OfAwaits},
 		{LateMs, OfDelays},
 		{ExtendLatencyMs, OfExtends},
+		{CancelNoticeMs, OfCancels},
 		{RecurringLateMs, OfRecurring},
 	} {
 		for _, p := range percentiles {

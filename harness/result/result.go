@@ -418,6 +418,11 @@ type Ledger struct {
 	Taken uint64 `json:"taken,omitempty"`
 	// Doubled counts tasks that were unfinished while another task with the same unique key was.
 	Doubled uint64 `json:"doubled,omitempty"`
+	// Cancelled counts tasks that were cancelled while they were leased. They are neither in Completed
+	// nor in Lost.
+	Cancelled uint64 `json:"cancelled,omitempty"`
+	// Unnoticed counts the tasks in Cancelled whose worker was not notified.
+	Unnoticed uint64 `json:"unnoticed,omitempty"`
 	// Samples names some of the tasks at fault, up to a fixed number.
 	Samples []string `json:"samples,omitempty"`
 }

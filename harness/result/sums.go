@@ -29,6 +29,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Rekeyed += o.Rekeyed
 	l.Taken += o.Taken
 	l.Doubled += o.Doubled
+	l.Cancelled += o.Cancelled
+	l.Unnoticed += o.Unnoticed
 	l.Unextended += o.Unextended
 	l.WrongResults += o.WrongResults
 	for _, sample := range o.Samples {

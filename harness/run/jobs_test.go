@@ -100,3 +100,33 @@ func TestSkippedDueTimesAreIncorrect(t *testing.T) {
 	s.Phases.Window, s.Phases.Drain = 2*time.Second, time.Second
 	findsFault(t, s, "skipped:100", `recurring tasks: \d+ of \d+ due times became no task; the first: missed: \d+: the due time \d+ became no task`)
 }
+
+// cancels is the short form of the scenario of cancellations, at a rate that any host bears.
+func cancels(t *testing.T) *scenario.Scenario {
+	t.Helper()
+	s := job(t, "cancel")
+	s.Topology.Settings = calm
+	s.Workloads[0].Cancel = 0.2
+	s.Workloads[0].Arrivals.Rate.PerSecond = 200
+	return s
+}
+
+func TestCancellations(t *testing.T) {
+	t.Parallel()
+	r := execute(t, cancels(t), real(t)).result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	l := r.Rounds[0].Ledger
+	assert.NotZero(t, l.Cancelled)
+	assert.Equal(t, l.Enqueued, l.Completed+l.Cancelled)
+	assert.Zero(t, l.Unnoticed+l.Duplicated)
+	assert.NotZero(t, r.Rounds[0].Metrics[result.CancelNoticeMs+"_n"])
+}
+
+func TestCancellationsWithoutEffectAreIncorrect(t *testing.T) {
+	t.Parallel()
+	s := cancels(t)
+	s.Topology = scenario.Topology{Kind: scenario.Single, Shards: 1, Durability: "none", Listen: "tcp"}
+	findsFault(t, s, "uncancelled:10", `(?s)not noticed: the worker got no notice of \d+ of \d+ cancellations of leased tasks; the first: `+
+		`unnoticed: producer \d+ task \d+ was cancelled while it was leased, and its worker was not notified.*`+
+		`duplicated: producer \d+ task \d+: a completion was acknowledged again, or after the task was cancelled`)
+}

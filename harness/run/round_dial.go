@@ -21,6 +21,11 @@ func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 	if servers := cluster.Servers(); len(servers) == 1 {
 		target.Dialer = servers[0].Node().Dial
 	}
+	if w.CancelsTasks() {
+		for _, s := range cluster.Servers() {
+			target.Admin = append(target.Admin, s.Node().Admin)
+		}
+	}
 	return target
 }
 

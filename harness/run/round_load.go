@@ -171,7 +171,7 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 			}
 			r.checkSlip(outcome.Open, w.Name, several, p.kind, m)
 		}
-		h.Late, h.Extend = outcome.Late, outcome.Extend
+		h.Late, h.Extend, h.Cancel = outcome.Late, outcome.Extend, outcome.Cancel
 		for _, of := range outcome.Reads {
 			h.SetRead(of.Kind, of.Latency)
 			w.Reads, w.OtherReads = result.AddReads(w.Reads, w.OtherReads, of.Kind, of.Account)

@@ -158,6 +158,9 @@ func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	if scenario.Any(workloads, scenario.Workload.ExtendsLeases) {
 		parts = append(parts, result.OfExtends)
 	}
+	if scenario.Any(workloads, scenario.Workload.CancelsTasks) {
+		parts = append(parts, result.OfCancels)
+	}
 	return parts
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The attributes extend and key behave equally when they are read, stored, displayed and swept.
+// The attributes extend, key and cancel behave equally when they are read, stored, displayed and swept.
 func TestSharesOfLives(t *testing.T) {
 	for attribute, of := range map[string]struct {
 		share func(Workload) float64
@@ -18,10 +18,11 @@ func TestSharesOfLives(t *testing.T) {
 	}{
 		"extend": {func(w Workload) float64 { return w.Extend }, Workload.ExtendsLeases},
 		"key":    {func(w Workload) float64 { return w.Key }, Workload.RepeatsKeys},
+		"cancel": {func(w Workload) float64 { return w.Cancel }, Workload.CancelsTasks},
 	} {
 		t.Run(attribute, func(t *testing.T) {
 			none := parsed(t, readingScenario(""))
-			for value, want := range map[string]float64{"": 0, "0": 0, "0.25": 0.25, "1": 1} {
+			for value, want := range map[string]float64{"": 0, "0": 0, "0.25": 0.25, "0.75": 0.75} {
 				text := ""
 				if value != "" {
 					text = attribute + " = " + value

@@ -212,6 +212,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	checkExtend(b, s)
 	checkKey(b, s)
 	checkUnique(b, s)
+	checkCancel(b, s)
 	checkVolume(b, s)
 	return s
 }

@@ -81,6 +81,7 @@ func TestAttributesAreInTheJSON(t *testing.T) {
     producers = 1
     workers = 1
     unique = until_finished(10)
+    cancel = 0.1
   }
   phases { window = "10s" }
 }`), nil)

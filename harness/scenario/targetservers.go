@@ -157,6 +157,7 @@ func checkTargetServers(b *hclfile.Block, s *Scenario) {
 			{!w.Delay.IsZero(), "delay"},
 			{w.RepeatsKeys(), "key"},
 			{w.HasUniqueKeys(), "unique"},
+			{w.CancelsTasks(), "cancel"},
 			{w.Idempotent, "idempotent"},
 			{w.ReadsTasks(), "reads"},
 			{!w.Result.IsZero(), "result"},

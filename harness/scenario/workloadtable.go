@@ -153,6 +153,15 @@ var loadTable = table[Workload]{
 			return unless(!w.RepeatsKeys(), "%s %% of the tasks are enqueued again under the same idempotency key", render.Digits(100*w.Key, 3))
 		},
 	}),
+	share(func(w *Workload) *float64 { return &w.Cancel }, "the leased tasks are cancelled", attribute[Workload]{
+		name: "cancel", doc: "0 to below 1: the share of the leased tasks that are cancelled while a worker holds them; see [cancellations](#cancellations)",
+		problem: func(w *Workload) string {
+			return unless(w.Cancel >= 0 && w.Cancel < 1, " is %v; it must be from 0 to below 1", w.Cancel)
+		},
+		words: func(w *Workload) string {
+			return unless(!w.CancelsTasks(), "%s %% of the leased tasks are cancelled", render.Digits(100*w.Cancel, 3))
+		},
+	}),
 	call(func(w *Workload) *Unique { return &w.Unique }, uniqueCalls, uniqueExample, attribute[Workload]{
 		name: "unique", doc: "`until_finished(keys)`: the tasks of each queue share this number of unique keys, 1 to 1,000,000, and a task holds its key until it is finished; see [unique keys](#unique-keys)",
 		words: func(w *Workload) string { return unless(!w.HasUniqueKeys(), "unique keys %s", w.Unique) },

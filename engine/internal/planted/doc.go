@@ -50,6 +50,7 @@
 //	unsynced   a store with its own log acknowledges before the fsync, at durability sync and interval (1)
 //	doubled    a task with a unique key is stored even if another task holds the key
 //	skipped    a due time of a recurring task becomes no task
+//	uncancelled  a cancellation is acknowledged and not applied
 //	early      a leader acknowledges a commit before the followers have it (1)
 //
 // PRONY_PLANTED_CLOCK injects an error into the wall clock that the engine's clock follows. Its

@@ -24,12 +24,17 @@ func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{client: c, lease: lease}, nil
+	admins, err := dialAdmins(target)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &conn{client: c, lease: lease, admins: admins}, nil
 }
 
 type conn struct {
 	client   *client.Client
 	lease    time.Duration
+	admins   []*client.Admin // to cancel tasks; nil if workers cancel none
 	sessions []interface{ Close(context.Context) error }
 }
 
@@ -43,12 +48,17 @@ func (c *conn) Producer(ctx context.Context, tenant string) (driver.Producer, er
 }
 
 func (c *conn) Worker(ctx context.Context, tenant string, queues []string, slots int) (driver.Worker, error) {
-	w, err := c.client.Worker(ctx, client.WorkerConfig{Tenant: tenant, Queues: queues, Slots: slots, Lease: c.lease})
+	cancelling := &cancelling{tenant: tenant, admins: c.admins, noticed: map[*queuepb.Task]chan time.Time{}}
+	config := client.WorkerConfig{Tenant: tenant, Queues: queues, Slots: slots, Lease: c.lease}
+	if len(c.admins) > 0 {
+		config.OnCancel = cancelling.notice
+	}
+	w, err := c.client.Worker(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	c.sessions = append(c.sessions, w)
-	return worker{w, c.client, tenant}, nil
+	return worker{w, c.client, tenant, cancelling}, nil
 }
 
 func (c *conn) Close() error {
@@ -57,6 +67,9 @@ func (c *conn) Close() error {
 	var errs []error
 	for _, s := range c.sessions {
 		errs = append(errs, s.Close(ctx))
+	}
+	for _, a := range c.admins {
+		errs = append(errs, a.Close())
 	}
 	return errors.Join(append(errs, c.client.Close())...)
 }
@@ -100,7 +113,7 @@ func taskOf(t *driver.Task) client.Task {
 	}
 	return client.Task{
 		Unique: unique,
-		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,
+		Queue:  t.Queue, Priority: t.Priority, Payload: t.Payload,
 		Key: t.Key, Delay: t.Delay, ResultRetention: t.ResultRetention, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
 	}
 }
@@ -138,15 +151,17 @@ func batched(errs []error, err error, outcomes []error) error {
 }
 
 var (
-	_ driver.Failer   = worker{}
-	_ driver.Extender = worker{}
-	_ driver.Returner = worker{}
+	_ driver.Failer    = worker{}
+	_ driver.Extender  = worker{}
+	_ driver.Returner  = worker{}
+	_ driver.Canceller = worker{}
 )
 
 type worker struct {
-	w      *client.Worker
-	client *client.Client
-	tenant string
+	w          *client.Worker
+	client     *client.Client
+	tenant     string
+	cancelling *cancelling
 }
 
 func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {

@@ -80,6 +80,11 @@ var someLedgers = []ledgerColumns{
 			" answered with another id than the first.",
 	},
 	{
+		[]string{">cancelled", ">unnoticed"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Cancelled, l.Unnoticed} },
+		"Cancelled are tasks that were cancelled while a worker held them. Unnoticed are those of them whose worker got no notice.",
+	},
+	{
 		[]string{">taken", ">doubled"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Taken, l.Doubled} },
 		"Taken are enqueues that the server refused because another task held their unique key. Doubled are tasks that were unfinished" +
