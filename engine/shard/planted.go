@@ -106,7 +106,7 @@ type plantedTaker struct {
 }
 
 func plantedSubscribe(sub *Subscription) {
-	if !planted.IsOneOf(planted.Flipped, planted.Reversed, planted.Twice, planted.Stranger) {
+	if !planted.IsOneOf(planted.Flipped, planted.Relabelled, planted.Reversed, planted.Twice, planted.Stranger) {
 		return
 	}
 	t := &plantedTaker{sub, sub.deliver}
@@ -121,6 +121,10 @@ func plantedDeliver(to *plantedTaker, deliveries []queue.Delivery) {
 	if _, payload := first.Split(); len(payload) > 0 && planted.Hits(planted.Flipped) {
 		first.Payload = slices.Clone(first.Payload)
 		first.Payload[len(first.Payload)-len(payload)] ^= 1
+	}
+	if headers, payload := first.Split(); len(headers) > 0 && planted.Hits(planted.Relabelled) {
+		first.Payload = slices.Clone(first.Payload)
+		first.Payload[len(first.Payload)-len(payload)-1] ^= 1
 	}
 	if len(deliveries) > 1 && planted.Hits(planted.Reversed) {
 		slices.Reverse(deliveries)

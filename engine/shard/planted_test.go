@@ -181,3 +181,14 @@ func TestPlantedCancellationWithoutEffect(t *testing.T) {
 	assert.Zero(t, f.stats()[0].Removed)
 	assert.EqualValues(t, 1, f.stats()[0].Completed)
 }
+
+func TestPlantedChangeOfHeaders(t *testing.T) {
+	f := plant(t, planted.Relabelled)
+	task := queue.NewTask{Queue: "q", Payload: []byte("p")}
+	task.AddHeaders(map[string]string{"kind": "a"})
+	f.enqueue(task)
+	d := f.claim(1, "q")[0]
+	headers, payload := d.Split()
+	assert.Equal(t, map[string]string{"kind": "`"}, headers.Map())
+	assert.Equal(t, []byte("p"), payload)
+}

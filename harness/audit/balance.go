@@ -47,6 +47,9 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not idempotent: %d of %d repeated enqueues with the same key returned another task id%s",
 			l.Rekeyed, l.Repeated, several(samplesOf("rekeyed: ", l.Samples)))
 	}
+	if l.WrongHeaders > 0 {
+		say("not labelled as enqueued: %d of %d deliveries had wrong headers%s", l.WrongHeaders, l.Labelled, several(samplesOf("wrong headers: ", l.Samples)))
+	}
 	if l.Unnoticed > 0 {
 		say("not noticed: the worker got no notice of %d of %d cancellations of leased tasks%s", l.Unnoticed, l.Cancelled, several(samplesOf("unnoticed: ", l.Samples)))
 	}

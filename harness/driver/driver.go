@@ -63,6 +63,8 @@ type Task struct {
 	// Priority is from 0 to 9. Of the ready tasks, those with a higher priority are delivered
 	// first.
 	Priority uint32
+	// Headers are delivered with the task. They must not change until Enqueue has returned.
+	Headers map[string]string
 	// MaxAttempts is the number of failed attempts after which the task is dead. Backoff is the
 	// wait after each earlier attempt; the target may shorten it randomly. 0 selects the target's
 	// defaults.
@@ -95,8 +97,10 @@ type Delivery struct {
 	Result []byte
 	// Priority is the priority of the task's enqueue, or 0 if the target has no priorities.
 	Priority uint32
-	Attempt  uint32 // number of the attempt, from 1; 0 if the target has no attempts
-	Token    uint64 // fencing token of the lease; 0 if the target has no leases
+	// Headers are those of the task's enqueue, or nil if the target has no headers.
+	Headers map[string]string
+	Attempt uint32 // number of the attempt, from 1; 0 if the target has no attempts
+	Token   uint64 // fencing token of the lease; 0 if the target has no leases
 	// UntilMs is the expiry of the lease in Unix milliseconds, by the target's clock; 0 if the
 	// target has no leases.
 	UntilMs int64

@@ -11,7 +11,8 @@ import (
 
 // samplesPerKind bounds the number of samples for each kind of fault. A sample names a faulty task.
 // The kinds are lost, duplicated, corrupted, misrouted, reordered, contested, revoked, misread,
-// miscounted, early, wrong result, unextended, rekeyed, doubled and unnoticed.
+// miscounted, early, wrong result, unextended, rekeyed, doubled, unnoticed and wrong
+// headers.
 const samplesPerKind = 7
 
 type fault struct {
@@ -22,26 +23,28 @@ type fault struct {
 // faults contains the faults of a round's tasks. Lost tasks are not among them, because they are
 // found only at the end. Faults are rare, so one lock for all producers is enough.
 type faults struct {
-	mu         sync.Mutex
-	duplicated fault
-	corrupted  fault
-	misrouted  fault
-	reordered  fault
-	contested  fault
-	revoked    fault
-	misread    fault
-	miscounted fault
-	early      fault
-	misresult  fault
-	unextended fault
-	rekeyed    fault
-	doubled    fault
-	unnoticed  fault
+	mu          sync.Mutex
+	duplicated  fault
+	corrupted   fault
+	misrouted   fault
+	reordered   fault
+	contested   fault
+	revoked     fault
+	misread     fault
+	miscounted  fault
+	early       fault
+	misresult   fault
+	unextended  fault
+	rekeyed     fault
+	doubled     fault
+	unnoticed   fault
+	mislabelled fault
 
 	reads   atomic.Uint64 // number of checked reads
 	delayed atomic.Uint64 // number of deliveries of tasks with a delay
 	results atomic.Uint64 // number of results that were read back
 
+	labelled atomic.Uint64 // number of deliveries whose headers were checked
 	extended atomic.Uint64 // number of extended leases
 	repeated atomic.Uint64 // number of enqueues that were repeated under a key
 
@@ -75,8 +78,9 @@ func (f *faults) read(into *result.Ledger) {
 	into.Extended, into.Unextended = f.extended.Load(), f.unextended.count
 	into.Repeated, into.Rekeyed = f.repeated.Load(), f.rekeyed.count
 	into.Doubled, into.Unnoticed = f.doubled.count, f.unnoticed.count
+	into.Labelled, into.WrongHeaders = f.labelled.Load(), f.mislabelled.count
 	into.Delayed, into.Early = f.delayed.Load(), f.early.count
-	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed, &f.doubled, &f.unnoticed) {
+	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed, &f.doubled, &f.unnoticed, &f.mislabelled) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

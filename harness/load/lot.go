@@ -25,6 +25,7 @@ const (
 	lotKey
 	lotUnique
 	lotCancel
+	lotHeaders
 )
 
 func newLot(w scenario.Workload, kind lotKind, part float64) lot {

@@ -29,6 +29,7 @@ type producer struct {
 	results  resulting
 	keying   keying
 	unique   unique
+	headers  headers
 	buffer   []byte // the payloads of a batch, concatenated
 	tasks    []driver.Task
 	outcomes []error
@@ -66,6 +67,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		results:  newResulting(w),
 		keying:   newKeying(w),
 		unique:   newUnique(w),
+		headers:  newHeaders(w),
 		tasks:    make([]driver.Task, w.EnqueueBatch()),
 		outcomes: make([]error, w.EnqueueBatch()),
 		intended: make([]int64, w.EnqueueBatch()),
@@ -253,7 +255,7 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 		ledger.Seal(payload, id, to.address)
 		p.tasks[i] = driver.Task{
 			Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id),
-			Key: p.keying.of(id), Delay: p.delaying.of(id), ResultRetention: p.results.retention(id), MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
+			Headers: p.headers.of(id), Key: p.keying.of(id), Delay: p.delaying.of(id), ResultRetention: p.results.retention(id), MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
 		}
 		p.unique.set(&p.tasks[i], id)
 		p.outcomes[i] = nil

@@ -36,6 +36,7 @@ type slot struct {
 	failing      failing
 	delaying     delaying
 	unique       unique
+	headers      headers
 	returning    returning
 	extending    extending
 	cancelling   cancelling
@@ -61,6 +62,7 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 		urgency:    newUrgency(r.cfg.Workload),
 		delaying:   newDelaying(r.cfg.Workload),
 		unique:     newUnique(r.cfg.Workload),
+		headers:    newHeaders(r.cfg.Workload),
 		record:     newSettles(&r.accounting),
 		firstClaim: -1, lastComplete: -1,
 	}
@@ -220,6 +222,7 @@ func (s *slot) check(n int, at int64) {
 				s.cfg.Ledger.Attempted(s.claimed[i].id, d.Attempt)
 			}
 			s.delayed(&s.claimed[i])
+			s.headers.check(s.cfg.Ledger, s.claimed[i].id, d.Headers)
 			s.unique.hold(s.cfg.Ledger, s.claimed[i].id, s.from)
 		}
 	}

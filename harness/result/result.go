@@ -423,6 +423,10 @@ type Ledger struct {
 	Cancelled uint64 `json:"cancelled,omitempty"`
 	// Unnoticed counts the tasks in Cancelled whose worker was not notified.
 	Unnoticed uint64 `json:"unnoticed,omitempty"`
+	// Labelled counts deliveries whose headers were checked.
+	Labelled uint64 `json:"labelled,omitempty"`
+	// WrongHeaders counts the deliveries in Labelled with other headers than those of the enqueue.
+	WrongHeaders uint64 `json:"wrong_headers,omitempty"`
 	// Samples names some of the tasks at fault, up to a fixed number.
 	Samples []string `json:"samples,omitempty"`
 }

@@ -93,11 +93,11 @@ type SoakRecovery struct {
 	RecoveryMsMax    float64 `json:"recovery_ms_max,omitzero"`
 }
 
-// AtFault returns the number of tasks, reads, results, extensions, keys and cancellations that the ledger
+// AtFault returns the number of tasks, reads, results, extensions, keys, cancellations and headers that the ledger
 // found wrong.
 func (l Ledger) AtFault() uint64 {
 	return l.Lost + l.Duplicated + l.Corrupted + l.Misrouted + l.Reordered + l.Contested + l.Revoked + l.Misread +
-		l.Miscounted + l.Early + l.WrongResults + l.Unextended + l.Rekeyed + l.Doubled + l.Unnoticed
+		l.Miscounted + l.Early + l.WrongResults + l.Unextended + l.Rekeyed + l.Doubled + l.Unnoticed + l.WrongHeaders
 }
 
 // SoakDrift is the change of one figure over the judged windows of a soak.

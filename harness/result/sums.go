@@ -31,6 +31,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Doubled += o.Doubled
 	l.Cancelled += o.Cancelled
 	l.Unnoticed += o.Unnoticed
+	l.Labelled += o.Labelled
+	l.WrongHeaders += o.WrongHeaders
 	l.Unextended += o.Unextended
 	l.WrongResults += o.WrongResults
 	for _, sample := range o.Samples {

@@ -133,6 +133,7 @@ func deployable(s *scenario.Scenario) error {
 		refuse(some(scenario.Workload.ReadsTasks), "a workload with reads", "remove them"),
 		refuse(some(scenario.Workload.FailsTasks), "a workload with fail", "remove it"),
 		refuse(some(scenario.Workload.RepeatsKeys), "a workload with key", "remove it"),
+		refuse(some(scenario.Workload.HasHeaders), "a workload with headers", "remove it"),
 		refuse(some(scenario.Workload.CancelsTasks), "a workload with cancel", "remove it"),
 		refuse(some(scenario.Workload.HasUniqueKeys), "a workload with unique", "remove it"),
 		refuse(some(scenario.Workload.ExtendsLeases), "a workload with extend", "remove it"),

@@ -130,3 +130,25 @@ func TestCancellationsWithoutEffectAreIncorrect(t *testing.T) {
 		`unnoticed: producer \d+ task \d+ was cancelled while it was leased, and its worker was not notified.*`+
 		`duplicated: producer \d+ task \d+: a completion was acknowledged again, or after the task was cancelled`)
 }
+
+// Headers arrive as they were enqueued, by each driver that supports headers.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"stream", "unary", "rest"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := job(t, "headers")
+			s.Workloads[0].Driver = name
+			l := executed(t, s)
+			assert.GreaterOrEqual(t, l.Labelled, l.Completed)
+			assert.NotZero(t, l.Labelled)
+			assert.Zero(t, l.WrongHeaders)
+		})
+	}
+}
+
+func TestWrongHeadersAreIncorrect(t *testing.T) {
+	t.Parallel()
+	findsFault(t, job(t, "headers"), "relabelled:100", `not labelled as enqueued: \d+ of \d+ deliveries had wrong headers; the first: `+
+		`wrong headers: producer \d+ task \d+: the header "[\w-]+" was enqueued as "\w+" and delivered as "`)
+}

@@ -213,6 +213,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	checkKey(b, s)
 	checkUnique(b, s)
 	checkCancel(b, s)
+	checkHeadersOf(b, s)
 	checkVolume(b, s)
 	return s
 }

@@ -82,6 +82,7 @@ func TestAttributesAreInTheJSON(t *testing.T) {
     workers = 1
     unique = until_finished(10)
     cancel = 0.1
+    headers = 2
   }
   phases { window = "10s" }
 }`), nil)

@@ -158,6 +158,7 @@ func checkTargetServers(b *hclfile.Block, s *Scenario) {
 			{w.RepeatsKeys(), "key"},
 			{w.HasUniqueKeys(), "unique"},
 			{w.CancelsTasks(), "cancel"},
+			{w.HasHeaders(), "headers"},
 			{w.Idempotent, "idempotent"},
 			{w.ReadsTasks(), "reads"},
 			{!w.Result.IsZero(), "result"},

@@ -78,6 +78,8 @@ type Workload struct {
 	// Key is the share of tasks that have an idempotency key and are enqueued a second time with
 	// it.
 	Key float64 `json:"key,omitzero"`
+	// Headers is the number of headers of each task.
+	Headers int `json:"headers,omitzero"`
 	// Cancel is the share of leased tasks that workers cancel, below 1.
 	Cancel float64 `json:"cancel,omitzero"`
 	// Unique is the set of unique keys that the tasks share.
@@ -231,7 +233,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	}
 	for _, check := range []func(*hclfile.Block, *Workload){
 		checkBatches, checkSlots, checkQueuePerWorker, checkSessions, checkKeys, checkThink, checkInFlight, checkCombined, checkReadsOf,
-		checkPriorities, checkFailed, checkDelayed, checkResults, checkExtended, checkRepeated, checkUniqueOf, checkCancelled, checkSides, checkCallBytes,
+		checkPriorities, checkFailed, checkDelayed, checkResults, checkExtended, checkRepeated, checkUniqueOf, checkCancelled, checkHeaders, checkSides, checkCallBytes,
 	} {
 		check(b, &w)
 	}

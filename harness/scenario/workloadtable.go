@@ -153,6 +153,12 @@ var loadTable = table[Workload]{
 			return unless(!w.RepeatsKeys(), "%s %% of the tasks are enqueued again under the same idempotency key", render.Digits(100*w.Key, 3))
 		},
 	}),
+	integer(func(w *Workload) *int { return &w.Headers }, hclfile.IntSpec{Max: headersMax}, attribute[Workload]{
+		name: "headers", shownDefault: "0", doc: "0 to 32: the number of headers of each task; see [headers](#headers)",
+		words: func(w *Workload) string {
+			return unless(!w.HasHeaders(), "%s for each task", render.Plural(w.Headers, "header"))
+		},
+	}),
 	share(func(w *Workload) *float64 { return &w.Cancel }, "the leased tasks are cancelled", attribute[Workload]{
 		name: "cancel", doc: "0 to below 1: the share of the leased tasks that are cancelled while a worker holds them; see [cancellations](#cancellations)",
 		problem: func(w *Workload) string {

@@ -51,6 +51,7 @@
 //	doubled    a task with a unique key is stored even if another task holds the key
 //	skipped    a due time of a recurring task becomes no task
 //	uncancelled  a cancellation is acknowledged and not applied
+//	relabelled  the last byte of a task's headers is changed before a delivery
 //	early      a leader acknowledges a commit before the followers have it (1)
 //
 // PRONY_PLANTED_CLOCK injects an error into the wall clock that the engine's clock follows. Its

@@ -19,4 +19,5 @@ const (
 	Doubled     = "doubled"
 	Skipped     = "skipped"
 	Uncancelled = "uncancelled"
+	Relabelled  = "relabelled"
 )

@@ -72,6 +72,7 @@ var amounts = map[string]amount{
 	Doubled:     {count: hitsIn},
 	Skipped:     {count: hitsIn},
 	Uncancelled: {count: hitsIn},
+	Relabelled:  {count: hitsIn},
 }
 
 // hitsIn is the default interval of a fault that makes the engine wrong, in tasks or calls.

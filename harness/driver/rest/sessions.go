@@ -36,6 +36,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		if t.Priority > 0 {
 			body = strconv.AppendUint(append(body, `,"priority":`...), uint64(t.Priority), 10)
 		}
+		body = appendHeaders(body, t.Headers)
 		body = appendLife(body, &t)
 		body = append(body, `,"payload":"`...)
 		body = base64.StdEncoding.AppendEncode(body, t.Payload)
@@ -50,6 +51,20 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		tasks[i].ID = answer.Results[i].ID
 	}
 	return answer.outcome(outcomes)
+}
+
+func appendHeaders(body []byte, headers map[string]string) []byte {
+	if len(headers) == 0 {
+		return body
+	}
+	before := byte('{')
+	body = append(body, `,"headers":`...)
+	for key, value := range headers {
+		body = append(append(append(body, before), quote(key)...), ':')
+		body = append(body, quote(value)...)
+		before = ','
+	}
+	return append(body, '}')
 }
 
 // appendLife appends the fields that affect a task after its enqueue: its key, result retention,
@@ -121,6 +136,7 @@ type claimAnswer struct {
 		ID, Tenant, Queue string
 		Payload           []byte
 		Priority, Attempt uint32
+		Headers           map[string]string
 		// 64-bit numbers are strings in the JSON encoding.
 		Token            json.Number
 		LeaseExpiresAtMs json.Number `json:"lease_expires_at_ms"`
@@ -135,7 +151,7 @@ func (a *claimAnswer) deliver(into []driver.Delivery) (int, error) {
 	leases := make([]lease, len(a.Tasks))
 	for i, t := range a.Tasks {
 		leases[i] = lease{t.ID, t.Token.String()}
-		into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i], Priority: t.Priority, Attempt: t.Attempt}
+		into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i], Priority: t.Priority, Headers: t.Headers, Attempt: t.Attempt}
 		// A token that is not a number becomes 0. The server refuses a completion with this token.
 		into[i].Token, _ = strconv.ParseUint(t.Token.String(), 10, 64)
 		into[i].UntilMs, _ = t.LeaseExpiresAtMs.Int64()

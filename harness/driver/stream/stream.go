@@ -112,8 +112,8 @@ func taskOf(t *driver.Task) client.Task {
 		unique = untilFinished
 	}
 	return client.Task{
-		Unique: unique,
-		Queue:  t.Queue, Priority: t.Priority, Payload: t.Payload,
+		Unique: unique, Headers: t.Headers,
+		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,
 		Key: t.Key, Delay: t.Delay, ResultRetention: t.ResultRetention, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
 	}
 }
@@ -184,7 +184,7 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 
 func delivery(t *queuepb.Task) driver.Delivery {
 	return driver.Delivery{
-		Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Priority: t.GetPriority(),
+		Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Priority: t.GetPriority(), Headers: t.GetHeaders(),
 		Attempt: t.GetAttempt(), Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
 	}
 }

@@ -56,7 +56,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		messages[i].Queue, messages[i].Priority, messages[i].Payload = t.Queue, t.Priority, t.Payload
 		messages[i].MaxAttempts, messages[i].Backoff = t.MaxAttempts, backoffOf(t.Backoff)
 		messages[i].DelayMs, messages[i].ResultRetentionMs = uint64(t.Delay.Milliseconds()), uint64(t.ResultRetention.Milliseconds())
-		messages[i].IdempotencyKey = t.Key
+		messages[i].IdempotencyKey, messages[i].Headers = t.Key, t.Headers
 		if t.UntilFinished {
 			messages[i].Unique = &queuepb.Unique{
 				Scope: queuepb.UniqueScope_UNIQUE_SCOPE_UNTIL_FINISHED, Conflict: queuepb.UniqueConflict_UNIQUE_CONFLICT_REFUSE,
@@ -154,7 +154,7 @@ func deliver(tasks []*queuepb.Task, into []driver.Delivery) (int, error) {
 	}
 	for i, t := range tasks {
 		into[i] = driver.Delivery{
-			Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Priority: t.GetPriority(),
+			Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Priority: t.GetPriority(), Headers: t.GetHeaders(),
 			Attempt: t.GetAttempt(), Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
 		}
 	}

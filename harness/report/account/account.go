@@ -80,6 +80,11 @@ var someLedgers = []ledgerColumns{
 			" answered with another id than the first.",
 	},
 	{
+		[]string{">with headers", ">wrong headers"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Labelled, l.WrongHeaders} },
+		"With headers are deliveries of tasks whose headers were checked. Wrong headers differed from those of the enqueue.",
+	},
+	{
 		[]string{">cancelled", ">unnoticed"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Cancelled, l.Unnoticed} },
 		"Cancelled are tasks that were cancelled while a worker held them. Unnoticed are those of them whose worker got no notice.",
