@@ -18,7 +18,7 @@ const (
 	headerKeyCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-_."
 )
 
-// kindHeader is the key of the header by which the server lists tasks.
+// kindHeader is the key of the header that the server can list tasks by.
 const kindHeader = "kind"
 
 // headersOf reads the headers of a task.

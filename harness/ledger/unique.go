@@ -13,7 +13,7 @@ import (
 //
 // WatchUnique must be called before the first task is sent. The caller must then call HoldsKey for
 // each task with a key, and Completing before it requests the end of a task. The ledger stores one
-// entry for each key that is held.
+// entry for each held key.
 func (l *Ledger) WatchUnique() {
 	l.unique.holders = map[uniqueKey]Identity{}
 	for i := range l.accounts {
@@ -48,7 +48,7 @@ func (l *Ledger) HoldsKey(id Identity, to Address, number uint64) {
 	}
 	a, key := &l.accounts[id.Producer], uniqueKey{to.hash, number}
 	a.mu.Lock()
-	// The lock is held until the holder is stored, so that Completing cannot come in between.
+	// Completing waits for the lock, so it always finds the holder.
 	holder, held := a.holdKey(&l.unique, id, key)
 	a.mu.Unlock()
 	if held {

@@ -49,7 +49,7 @@ func (e *enqueues) account(producer int, first uint64, intended []int64, outcome
 	return acknowledged, unknown
 }
 
-// refuse counts the refusal of a task. A task whose unique key was held was refused as it had to be.
+// refuse counts the refusal of a task. The refusal of a taken key is not a fault.
 func (e *enqueues) refuse(reason error) {
 	if errors.Is(reason, driver.ErrKeyTaken) {
 		e.ledger.KeyTaken(1)

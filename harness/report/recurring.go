@@ -15,7 +15,7 @@ func recurringSection(p *doc.Document, r *result.Result) {
 		}
 	}
 	runs.Section(p, r, "Recurring tasks",
-		"The due times of all recurring tasks of a round, from before the warm-up to after the drain. Missed are due times that became no"+
+		"The due times of all recurring tasks of a round, from before the warm-up to after the drain. Missed due times became no"+
 			" task. Twice are additional tasks of a due time. Unscheduled are tasks without a due time of the schedule, or before it.",
 		[]string{">round", ">due", ">missed", ">twice", ">unscheduled"}, rows)
 }

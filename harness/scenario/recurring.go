@@ -39,7 +39,7 @@ var recurringTable = table[Recurring]{
 		name: "tasks", doc: "{}: the number of recurring tasks",
 	}),
 	durationAttr(func(r *Recurring) *time.Duration { return &r.Interval }, hclfile.DurationSpec{Min: time.Second, Max: time.Hour, Default: time.Second}, attribute[Recurring]{
-		name: "interval", doc: "{}: the time between two due times of a recurring task. All of them are due at the multiples of the interval since 1970",
+		name: "interval", doc: "{}: the time between two due times of a recurring task. The due times are the multiples of the interval since 1970",
 	}),
 }
 

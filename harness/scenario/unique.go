@@ -24,8 +24,8 @@ func (u Unique) IsZero() bool { return u == Unique{} }
 // String formats the keys in the syntax of scenarios.
 func (u Unique) String() string { return fmt.Sprintf("%s(%d)", u.Scope, u.Keys) }
 
-// untilFinished is the only scope: a key is held until its task is finished. The moment at which the
-// key of another scope becomes free cannot be observed by a client.
+// untilFinished is the only scope: a task holds its key until it is finished. Clients cannot observe
+// when the server frees a key of another scope.
 const untilFinished = "until_finished"
 
 const (
@@ -68,7 +68,7 @@ func checkUniqueOf(b *hclfile.Block, w *Workload) {
 	case !w.HasUniqueKeys():
 	case refuseLife(b, "unique", w, "the keys of its tasks", "does not support keys", "to give a key"):
 	case w.Producers == 0 || w.Workers == 0:
-		b.AttrProblem("unique", "unique needs producers and workers: otherwise no key is held and freed in the window", "remove it, or raise producers and workers")
+		b.AttrProblem("unique", "unique needs producers and workers: otherwise no task of the window takes a key and frees it", "remove it, or raise producers and workers")
 	case w.Arrivals.Kind != Closed && w.Arrivals.Kind != "":
 		b.AttrProblem("unique", "unique is valid only with arrivals = closed(): the number of tasks whose key is free is no rate", "write arrivals = closed()")
 	case w.RepeatsKeys():

@@ -1,10 +1,10 @@
-# Recurring tasks beside a load: a thousand of them, each due every second. Each due time must become
+# Recurring tasks in addition to a load: a thousand of them, each due every second. Each due time must become
 # exactly one task, which the harness judges by the due times in the headers of the tasks that it
 # receives. The load runs at a fixed rate, far below the server's capacity, so that the lateness of the
 # tasks is the server's.
 
 scenario "recurring" {
-  title = "1,000 recurring tasks, each due every second, beside a load of 2,000 tasks a second"
+  title = "1,000 recurring tasks, each due every second, and a load of 2,000 tasks a second"
   tags  = ["single-node", "jobs"]
 
   topology "single" {

@@ -1,5 +1,5 @@
-# Tasks with unique keys. Producers race for a thousand keys, each of which a task holds until it is
-# finished: the server refuses a task whose key another one holds. The ledger checks that no two
+# Tasks with unique keys. Producers race for a thousand keys. A task holds its key until it is
+# finished, and the server refuses another task with the key. The ledger checks that no two
 # unfinished tasks have the same key. Refused tasks are no cycles.
 
 scenario "unique" {
