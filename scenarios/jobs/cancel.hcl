@@ -37,6 +37,6 @@ scenario "cancel" {
 
   limit "cancel_notice_ms_p99" {
     max     = 100
-    because = "a cancelled handler should stop within a tenth of a second; 1 to 10 ms on a quiet host"
+    because = "a cancelled handler should stop within a tenth of a second. 19 ms on two CPUs that other processes loaded too"
   }
 }
