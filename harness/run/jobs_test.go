@@ -68,7 +68,7 @@ func TestUniqueKeys(t *testing.T) {
 
 func TestDoubledUniqueKeysAreIncorrect(t *testing.T) {
 	t.Parallel()
-	findsFault(t, job(t, "unique"), "doubled:100", `not unique: \d+ tasks were unfinished while another task with the same unique key was; \d+ enqueues were refused; the first: `+
+	findsFault(t, job(t, "unique"), "doubled:2", `not unique: \d+ tasks were unfinished while another task with the same unique key was; \d+ enqueues were refused; the first: `+
 		`doubled: producer \d+ task \d+ and producer \d+ task \d+, both sent to t0/q0 under key \d+, were unfinished at the same time`)
 }
 
@@ -98,7 +98,7 @@ func TestSkippedDueTimesAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := job(t, "recurring")
 	s.Phases.Window, s.Phases.Drain = 2*time.Second, time.Second
-	findsFault(t, s, "skipped:100", `recurring tasks: \d+ of \d+ due times became no task; the first: missed: \d+: the due time \d+ became no task`)
+	findsFault(t, s, "skipped:10", `recurring tasks: \d+ of \d+ due times became no task; the first: missed: \d+: the due time \d+ became no task`)
 }
 
 // cancels is the short form of the scenario of cancellations, at a rate that any host bears.
@@ -126,7 +126,7 @@ func TestCancellationsWithoutEffectAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := cancels(t)
 	s.Topology = scenario.Topology{Kind: scenario.Single, Shards: 1, Durability: "none", Listen: "tcp"}
-	findsFault(t, s, "uncancelled:10", `(?s)not noticed: the worker got no notice of \d+ of \d+ cancellations of leased tasks; the first: `+
+	findsFault(t, s, "uncancelled:5", `(?s)not noticed: the worker got no notice of \d+ of \d+ cancellations of leased tasks; the first: `+
 		`unnoticed: producer \d+ task \d+ was cancelled while it was leased, and its worker was not notified.*`+
 		`duplicated: producer \d+ task \d+: a completion was acknowledged again, or after the task was cancelled`)
 }
@@ -149,6 +149,6 @@ func TestHeaders(t *testing.T) {
 
 func TestWrongHeadersAreIncorrect(t *testing.T) {
 	t.Parallel()
-	findsFault(t, job(t, "headers"), "relabelled:100", `not labelled as enqueued: \d+ of \d+ deliveries had wrong headers; the first: `+
+	findsFault(t, job(t, "headers"), "relabelled:2", `not labelled as enqueued: \d+ of \d+ deliveries had wrong headers; the first: `+
 		`wrong headers: producer \d+ task \d+: the header "[\w-]+" was enqueued as "\w+" and delivered as "`)
 }
