@@ -489,8 +489,15 @@ type QueuePolicy struct {
 	// tasks are kept in each shard, and at most for 31,622,400,000 ms (366 days).
 	HistoryTasksMax    uint32 `protobuf:"varint,8,opt,name=history_tasks_max,json=historyTasksMax,proto3" json:"history_tasks_max,omitempty"`
 	HistoryRetentionMs uint64 `protobuf:"varint,9,opt,name=history_retention_ms,json=historyRetentionMs,proto3" json:"history_retention_ms,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Bounds the leases of the queue. In a spread queue, each shard applies an equal part of it, and
+	// leased_max must be at least the number of shards.
+	Limit *Limit `protobuf:"bytes,10,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Bounds the leases of each group of tasks. A task names its group, such as a customer, in the
+	// header "group". A task without this header belongs to no group. In a spread queue with a group
+	// limit, all new tasks of a group go to one shard, and an idempotency key counts per group.
+	GroupLimit    *Limit `protobuf:"bytes,11,opt,name=group_limit,json=groupLimit,proto3" json:"group_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueuePolicy) Reset() {
@@ -586,6 +593,86 @@ func (x *QueuePolicy) GetHistoryRetentionMs() uint64 {
 	return 0
 }
 
+func (x *QueuePolicy) GetLimit() *Limit {
+	if x != nil {
+		return x.Limit
+	}
+	return nil
+}
+
+func (x *QueuePolicy) GetGroupLimit() *Limit {
+	if x != nil {
+		return x.GroupLimit
+	}
+	return nil
+}
+
+// Limit bounds leases. A change applies at once. A field that is 0 sets no bound.
+type Limit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tasks that are leased at once; at most 1,000,000. A lower value ends no lease.
+	LeasedMax uint32 `protobuf:"varint,1,opt,name=leased_max,json=leasedMax,proto3" json:"leased_max,omitempty"`
+	// Leases per second, 0.001 to 1,000,000. Each lease counts, also that of a retry.
+	RatePerS float64 `protobuf:"fixed64,2,opt,name=rate_per_s,json=ratePerS,proto3" json:"rate_per_s,omitempty"`
+	// Leases that may start together after a time without leases, at most 1,000,000; 0 means the
+	// leases of one second, at least 1. In a spread queue, the burst of limit is divided too, and is
+	// at least 1 in each shard.
+	Burst         uint32 `protobuf:"varint,3,opt,name=burst,proto3" json:"burst,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Limit) Reset() {
+	*x = Limit{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Limit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Limit) ProtoMessage() {}
+
+func (x *Limit) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Limit.ProtoReflect.Descriptor instead.
+func (*Limit) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Limit) GetLeasedMax() uint32 {
+	if x != nil {
+		return x.LeasedMax
+	}
+	return 0
+}
+
+func (x *Limit) GetRatePerS() float64 {
+	if x != nil {
+		return x.RatePerS
+	}
+	return 0
+}
+
+func (x *Limit) GetBurst() uint32 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
 // Queue has a queue's statistics at one moment, over all shards.
 type Queue struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -612,13 +699,15 @@ type Queue struct {
 	EnqueuedPerS  float64      `protobuf:"fixed64,14,opt,name=enqueued_per_s,json=enqueuedPerS,proto3" json:"enqueued_per_s,omitempty"`
 	CompletedPerS float64      `protobuf:"fixed64,15,opt,name=completed_per_s,json=completedPerS,proto3" json:"completed_per_s,omitempty"`
 	Events        *QueueEvents `protobuf:"bytes,16,opt,name=events,proto3" json:"events,omitempty"`
+	// The number of those ready tasks that were passed over, because their groups are at their limit.
+	Parked        uint64 `protobuf:"varint,17,opt,name=parked,proto3" json:"parked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Queue) Reset() {
 	*x = Queue{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[1]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +719,7 @@ func (x *Queue) String() string {
 func (*Queue) ProtoMessage() {}
 
 func (x *Queue) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[1]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,7 +732,7 @@ func (x *Queue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Queue.ProtoReflect.Descriptor instead.
 func (*Queue) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{1}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Queue) GetTenant() string {
@@ -758,6 +847,13 @@ func (x *Queue) GetEvents() *QueueEvents {
 	return nil
 }
 
+func (x *Queue) GetParked() uint64 {
+	if x != nil {
+		return x.Parked
+	}
+	return 0
+}
+
 // QueueEvents counts what happened to the tasks of a queue. The counters are not stored: each node
 // counts since it began to lead a shard, so a restart or a new leader starts at 0.
 type QueueEvents struct {
@@ -778,7 +874,7 @@ type QueueEvents struct {
 
 func (x *QueueEvents) Reset() {
 	*x = QueueEvents{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[2]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -790,7 +886,7 @@ func (x *QueueEvents) String() string {
 func (*QueueEvents) ProtoMessage() {}
 
 func (x *QueueEvents) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[2]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -803,7 +899,7 @@ func (x *QueueEvents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueEvents.ProtoReflect.Descriptor instead.
 func (*QueueEvents) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{2}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *QueueEvents) GetFailedAttempts() uint64 {
@@ -872,7 +968,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[3]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -884,7 +980,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[3]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -897,7 +993,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListQueuesRequest) GetTenant() string {
@@ -939,7 +1035,7 @@ type ListQueuesResponse struct {
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[4]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -951,7 +1047,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[4]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -964,7 +1060,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*Queue {
@@ -991,7 +1087,7 @@ type GetQueueRequest struct {
 
 func (x *GetQueueRequest) Reset() {
 	*x = GetQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1099,7 @@ func (x *GetQueueRequest) String() string {
 func (*GetQueueRequest) ProtoMessage() {}
 
 func (x *GetQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[5]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1112,7 @@ func (x *GetQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetQueueRequest.ProtoReflect.Descriptor instead.
 func (*GetQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetQueueRequest) GetTenant() string {
@@ -1042,7 +1138,7 @@ type GetQueueResponse struct {
 
 func (x *GetQueueResponse) Reset() {
 	*x = GetQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1150,7 @@ func (x *GetQueueResponse) String() string {
 func (*GetQueueResponse) ProtoMessage() {}
 
 func (x *GetQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1163,7 @@ func (x *GetQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetQueueResponse.ProtoReflect.Descriptor instead.
 func (*GetQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetQueueResponse) GetQueue() *Queue {
@@ -1089,7 +1185,7 @@ type ConfigureQueueRequest struct {
 
 func (x *ConfigureQueueRequest) Reset() {
 	*x = ConfigureQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1197,7 @@ func (x *ConfigureQueueRequest) String() string {
 func (*ConfigureQueueRequest) ProtoMessage() {}
 
 func (x *ConfigureQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1210,7 @@ func (x *ConfigureQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureQueueRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConfigureQueueRequest) GetTenant() string {
@@ -1147,7 +1243,7 @@ type ConfigureQueueResponse struct {
 
 func (x *ConfigureQueueResponse) Reset() {
 	*x = ConfigureQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1159,7 +1255,7 @@ func (x *ConfigureQueueResponse) String() string {
 func (*ConfigureQueueResponse) ProtoMessage() {}
 
 func (x *ConfigureQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1172,7 +1268,7 @@ func (x *ConfigureQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureQueueResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConfigureQueueResponse) GetQueue() *Queue {
@@ -1192,7 +1288,7 @@ type PauseQueueRequest struct {
 
 func (x *PauseQueueRequest) Reset() {
 	*x = PauseQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1204,7 +1300,7 @@ func (x *PauseQueueRequest) String() string {
 func (*PauseQueueRequest) ProtoMessage() {}
 
 func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1217,7 +1313,7 @@ func (x *PauseQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueRequest.ProtoReflect.Descriptor instead.
 func (*PauseQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PauseQueueRequest) GetTenant() string {
@@ -1242,7 +1338,7 @@ type PauseQueueResponse struct {
 
 func (x *PauseQueueResponse) Reset() {
 	*x = PauseQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1350,7 @@ func (x *PauseQueueResponse) String() string {
 func (*PauseQueueResponse) ProtoMessage() {}
 
 func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1363,7 @@ func (x *PauseQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseQueueResponse.ProtoReflect.Descriptor instead.
 func (*PauseQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 type ResumeQueueRequest struct {
@@ -1280,7 +1376,7 @@ type ResumeQueueRequest struct {
 
 func (x *ResumeQueueRequest) Reset() {
 	*x = ResumeQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +1388,7 @@ func (x *ResumeQueueRequest) String() string {
 func (*ResumeQueueRequest) ProtoMessage() {}
 
 func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +1401,7 @@ func (x *ResumeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueRequest.ProtoReflect.Descriptor instead.
 func (*ResumeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ResumeQueueRequest) GetTenant() string {
@@ -1330,7 +1426,7 @@ type ResumeQueueResponse struct {
 
 func (x *ResumeQueueResponse) Reset() {
 	*x = ResumeQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1438,7 @@ func (x *ResumeQueueResponse) String() string {
 func (*ResumeQueueResponse) ProtoMessage() {}
 
 func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1451,7 @@ func (x *ResumeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeQueueResponse.ProtoReflect.Descriptor instead.
 func (*ResumeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{12}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 type PurgeQueueRequest struct {
@@ -1368,7 +1464,7 @@ type PurgeQueueRequest struct {
 
 func (x *PurgeQueueRequest) Reset() {
 	*x = PurgeQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +1476,7 @@ func (x *PurgeQueueRequest) String() string {
 func (*PurgeQueueRequest) ProtoMessage() {}
 
 func (x *PurgeQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +1489,7 @@ func (x *PurgeQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeQueueRequest.ProtoReflect.Descriptor instead.
 func (*PurgeQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PurgeQueueRequest) GetTenant() string {
@@ -1419,7 +1515,7 @@ type PurgeQueueResponse struct {
 
 func (x *PurgeQueueResponse) Reset() {
 	*x = PurgeQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1527,7 @@ func (x *PurgeQueueResponse) String() string {
 func (*PurgeQueueResponse) ProtoMessage() {}
 
 func (x *PurgeQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1540,7 @@ func (x *PurgeQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeQueueResponse.ProtoReflect.Descriptor instead.
 func (*PurgeQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PurgeQueueResponse) GetRemoved() uint64 {
@@ -1467,7 +1563,7 @@ type DeleteQueueRequest struct {
 
 func (x *DeleteQueueRequest) Reset() {
 	*x = DeleteQueueRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1479,7 +1575,7 @@ func (x *DeleteQueueRequest) String() string {
 func (*DeleteQueueRequest) ProtoMessage() {}
 
 func (x *DeleteQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1492,7 +1588,7 @@ func (x *DeleteQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteQueueRequest.ProtoReflect.Descriptor instead.
 func (*DeleteQueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteQueueRequest) GetTenant() string {
@@ -1526,7 +1622,7 @@ type DeleteQueueResponse struct {
 
 func (x *DeleteQueueResponse) Reset() {
 	*x = DeleteQueueResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1634,7 @@ func (x *DeleteQueueResponse) String() string {
 func (*DeleteQueueResponse) ProtoMessage() {}
 
 func (x *DeleteQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1647,7 @@ func (x *DeleteQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteQueueResponse.ProtoReflect.Descriptor instead.
 func (*DeleteQueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteQueueResponse) GetRemoved() uint64 {
@@ -1574,7 +1670,7 @@ type HeaderFilter struct {
 
 func (x *HeaderFilter) Reset() {
 	*x = HeaderFilter{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1682,7 @@ func (x *HeaderFilter) String() string {
 func (*HeaderFilter) ProtoMessage() {}
 
 func (x *HeaderFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1695,7 @@ func (x *HeaderFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeaderFilter.ProtoReflect.Descriptor instead.
 func (*HeaderFilter) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *HeaderFilter) GetKey() string {
@@ -1638,7 +1734,7 @@ type ListTasksRequest struct {
 
 func (x *ListTasksRequest) Reset() {
 	*x = ListTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1650,7 +1746,7 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1663,7 +1759,7 @@ func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksRequest.ProtoReflect.Descriptor instead.
 func (*ListTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListTasksRequest) GetTenant() string {
@@ -1734,7 +1830,7 @@ type ListTasksResponse struct {
 
 func (x *ListTasksResponse) Reset() {
 	*x = ListTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1842,7 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1855,7 @@ func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksResponse.ProtoReflect.Descriptor instead.
 func (*ListTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListTasksResponse) GetTasks() []*queuepb.Task {
@@ -1793,7 +1889,7 @@ type CancelTasksRequest struct {
 
 func (x *CancelTasksRequest) Reset() {
 	*x = CancelTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1805,7 +1901,7 @@ func (x *CancelTasksRequest) String() string {
 func (*CancelTasksRequest) ProtoMessage() {}
 
 func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1818,7 +1914,7 @@ func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksRequest.ProtoReflect.Descriptor instead.
 func (*CancelTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CancelTasksRequest) GetTenant() string {
@@ -1845,7 +1941,7 @@ type CancelTasksResponse struct {
 
 func (x *CancelTasksResponse) Reset() {
 	*x = CancelTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +1953,7 @@ func (x *CancelTasksResponse) String() string {
 func (*CancelTasksResponse) ProtoMessage() {}
 
 func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +1966,7 @@ func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksResponse.ProtoReflect.Descriptor instead.
 func (*CancelTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CancelTasksResponse) GetResults() []*queuepb.SettleResult {
@@ -1893,7 +1989,7 @@ type RescheduleTasksRequest struct {
 
 func (x *RescheduleTasksRequest) Reset() {
 	*x = RescheduleTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1905,7 +2001,7 @@ func (x *RescheduleTasksRequest) String() string {
 func (*RescheduleTasksRequest) ProtoMessage() {}
 
 func (x *RescheduleTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1918,7 +2014,7 @@ func (x *RescheduleTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RescheduleTasksRequest.ProtoReflect.Descriptor instead.
 func (*RescheduleTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RescheduleTasksRequest) GetTenant() string {
@@ -1952,7 +2048,7 @@ type RescheduleTasksResponse struct {
 
 func (x *RescheduleTasksResponse) Reset() {
 	*x = RescheduleTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1964,7 +2060,7 @@ func (x *RescheduleTasksResponse) String() string {
 func (*RescheduleTasksResponse) ProtoMessage() {}
 
 func (x *RescheduleTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1977,7 +2073,7 @@ func (x *RescheduleTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RescheduleTasksResponse.ProtoReflect.Descriptor instead.
 func (*RescheduleTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RescheduleTasksResponse) GetResults() []*queuepb.SettleResult {
@@ -1999,7 +2095,7 @@ type PrioritizeTasksRequest struct {
 
 func (x *PrioritizeTasksRequest) Reset() {
 	*x = PrioritizeTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2011,7 +2107,7 @@ func (x *PrioritizeTasksRequest) String() string {
 func (*PrioritizeTasksRequest) ProtoMessage() {}
 
 func (x *PrioritizeTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2024,7 +2120,7 @@ func (x *PrioritizeTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrioritizeTasksRequest.ProtoReflect.Descriptor instead.
 func (*PrioritizeTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PrioritizeTasksRequest) GetTenant() string {
@@ -2058,7 +2154,7 @@ type PrioritizeTasksResponse struct {
 
 func (x *PrioritizeTasksResponse) Reset() {
 	*x = PrioritizeTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2070,7 +2166,7 @@ func (x *PrioritizeTasksResponse) String() string {
 func (*PrioritizeTasksResponse) ProtoMessage() {}
 
 func (x *PrioritizeTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2083,7 +2179,7 @@ func (x *PrioritizeTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrioritizeTasksResponse.ProtoReflect.Descriptor instead.
 func (*PrioritizeTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PrioritizeTasksResponse) GetResults() []*queuepb.SettleResult {
@@ -2107,7 +2203,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2119,7 +2215,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2132,7 +2228,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Attempt) GetAttempt() uint32 {
@@ -2176,7 +2272,7 @@ type DeadTask struct {
 
 func (x *DeadTask) Reset() {
 	*x = DeadTask{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2188,7 +2284,7 @@ func (x *DeadTask) String() string {
 func (*DeadTask) ProtoMessage() {}
 
 func (x *DeadTask) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2201,7 +2297,7 @@ func (x *DeadTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadTask.ProtoReflect.Descriptor instead.
 func (*DeadTask) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DeadTask) GetTask() *queuepb.Task {
@@ -2251,7 +2347,7 @@ type DeadFilter struct {
 
 func (x *DeadFilter) Reset() {
 	*x = DeadFilter{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2359,7 @@ func (x *DeadFilter) String() string {
 func (*DeadFilter) ProtoMessage() {}
 
 func (x *DeadFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2372,7 @@ func (x *DeadFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadFilter.ProtoReflect.Descriptor instead.
 func (*DeadFilter) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeadFilter) GetReason() DeathReason {
@@ -2335,7 +2431,7 @@ type ListDeadRequest struct {
 
 func (x *ListDeadRequest) Reset() {
 	*x = ListDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2347,7 +2443,7 @@ func (x *ListDeadRequest) String() string {
 func (*ListDeadRequest) ProtoMessage() {}
 
 func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2360,7 +2456,7 @@ func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListDeadRequest) GetTenant() string {
@@ -2408,7 +2504,7 @@ type ListDeadResponse struct {
 
 func (x *ListDeadResponse) Reset() {
 	*x = ListDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2420,7 +2516,7 @@ func (x *ListDeadResponse) String() string {
 func (*ListDeadResponse) ProtoMessage() {}
 
 func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2433,7 +2529,7 @@ func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListDeadResponse) GetTasks() []*DeadTask {
@@ -2463,7 +2559,7 @@ type RedriveDeadRequest struct {
 
 func (x *RedriveDeadRequest) Reset() {
 	*x = RedriveDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2475,7 +2571,7 @@ func (x *RedriveDeadRequest) String() string {
 func (*RedriveDeadRequest) ProtoMessage() {}
 
 func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2488,7 +2584,7 @@ func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadRequest.ProtoReflect.Descriptor instead.
 func (*RedriveDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RedriveDeadRequest) GetTenant() string {
@@ -2530,7 +2626,7 @@ type RedriveDeadResponse struct {
 
 func (x *RedriveDeadResponse) Reset() {
 	*x = RedriveDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2542,7 +2638,7 @@ func (x *RedriveDeadResponse) String() string {
 func (*RedriveDeadResponse) ProtoMessage() {}
 
 func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2555,7 +2651,7 @@ func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadResponse.ProtoReflect.Descriptor instead.
 func (*RedriveDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RedriveDeadResponse) GetRedriven() uint64 {
@@ -2588,7 +2684,7 @@ type EditDeadRequest struct {
 
 func (x *EditDeadRequest) Reset() {
 	*x = EditDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +2696,7 @@ func (x *EditDeadRequest) String() string {
 func (*EditDeadRequest) ProtoMessage() {}
 
 func (x *EditDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +2709,7 @@ func (x *EditDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditDeadRequest.ProtoReflect.Descriptor instead.
 func (*EditDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EditDeadRequest) GetTenant() string {
@@ -2659,7 +2755,7 @@ type EditDeadResponse struct {
 
 func (x *EditDeadResponse) Reset() {
 	*x = EditDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2671,7 +2767,7 @@ func (x *EditDeadResponse) String() string {
 func (*EditDeadResponse) ProtoMessage() {}
 
 func (x *EditDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2684,7 +2780,7 @@ func (x *EditDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditDeadResponse.ProtoReflect.Descriptor instead.
 func (*EditDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 type PurgeDeadRequest struct {
@@ -2700,7 +2796,7 @@ type PurgeDeadRequest struct {
 
 func (x *PurgeDeadRequest) Reset() {
 	*x = PurgeDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2712,7 +2808,7 @@ func (x *PurgeDeadRequest) String() string {
 func (*PurgeDeadRequest) ProtoMessage() {}
 
 func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2725,7 +2821,7 @@ func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadRequest.ProtoReflect.Descriptor instead.
 func (*PurgeDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PurgeDeadRequest) GetTenant() string {
@@ -2766,7 +2862,7 @@ type PurgeDeadResponse struct {
 
 func (x *PurgeDeadResponse) Reset() {
 	*x = PurgeDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2778,7 +2874,7 @@ func (x *PurgeDeadResponse) String() string {
 func (*PurgeDeadResponse) ProtoMessage() {}
 
 func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2791,7 +2887,7 @@ func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadResponse.ProtoReflect.Descriptor instead.
 func (*PurgeDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *PurgeDeadResponse) GetRemoved() uint64 {
@@ -2819,7 +2915,7 @@ type ListAttemptsRequest struct {
 
 func (x *ListAttemptsRequest) Reset() {
 	*x = ListAttemptsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2831,7 +2927,7 @@ func (x *ListAttemptsRequest) String() string {
 func (*ListAttemptsRequest) ProtoMessage() {}
 
 func (x *ListAttemptsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2844,7 +2940,7 @@ func (x *ListAttemptsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAttemptsRequest.ProtoReflect.Descriptor instead.
 func (*ListAttemptsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListAttemptsRequest) GetTenant() string {
@@ -2871,7 +2967,7 @@ type ListAttemptsResponse struct {
 
 func (x *ListAttemptsResponse) Reset() {
 	*x = ListAttemptsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2883,7 +2979,7 @@ func (x *ListAttemptsResponse) String() string {
 func (*ListAttemptsResponse) ProtoMessage() {}
 
 func (x *ListAttemptsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2896,7 +2992,7 @@ func (x *ListAttemptsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAttemptsResponse.ProtoReflect.Descriptor instead.
 func (*ListAttemptsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListAttemptsResponse) GetAttempts() []*Attempt {
@@ -2934,7 +3030,7 @@ type FinishedTask struct {
 
 func (x *FinishedTask) Reset() {
 	*x = FinishedTask{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2946,7 +3042,7 @@ func (x *FinishedTask) String() string {
 func (*FinishedTask) ProtoMessage() {}
 
 func (x *FinishedTask) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2959,7 +3055,7 @@ func (x *FinishedTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishedTask.ProtoReflect.Descriptor instead.
 func (*FinishedTask) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *FinishedTask) GetId() string {
@@ -3072,7 +3168,7 @@ type ListHistoryRequest struct {
 
 func (x *ListHistoryRequest) Reset() {
 	*x = ListHistoryRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3084,7 +3180,7 @@ func (x *ListHistoryRequest) String() string {
 func (*ListHistoryRequest) ProtoMessage() {}
 
 func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3097,7 +3193,7 @@ func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ListHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListHistoryRequest) GetTenant() string {
@@ -3180,7 +3276,7 @@ type ListHistoryResponse struct {
 
 func (x *ListHistoryResponse) Reset() {
 	*x = ListHistoryResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3192,7 +3288,7 @@ func (x *ListHistoryResponse) String() string {
 func (*ListHistoryResponse) ProtoMessage() {}
 
 func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3205,7 +3301,7 @@ func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ListHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListHistoryResponse) GetTasks() []*FinishedTask {
@@ -3240,7 +3336,7 @@ type RecentFailure struct {
 
 func (x *RecentFailure) Reset() {
 	*x = RecentFailure{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3252,7 +3348,7 @@ func (x *RecentFailure) String() string {
 func (*RecentFailure) ProtoMessage() {}
 
 func (x *RecentFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3265,7 +3361,7 @@ func (x *RecentFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecentFailure.ProtoReflect.Descriptor instead.
 func (*RecentFailure) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RecentFailure) GetTenant() string {
@@ -3317,7 +3413,7 @@ type ListFailuresRequest struct {
 
 func (x *ListFailuresRequest) Reset() {
 	*x = ListFailuresRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3329,7 +3425,7 @@ func (x *ListFailuresRequest) String() string {
 func (*ListFailuresRequest) ProtoMessage() {}
 
 func (x *ListFailuresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +3438,7 @@ func (x *ListFailuresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFailuresRequest.ProtoReflect.Descriptor instead.
 func (*ListFailuresRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListFailuresRequest) GetTenant() string {
@@ -3375,7 +3471,7 @@ type ListFailuresResponse struct {
 
 func (x *ListFailuresResponse) Reset() {
 	*x = ListFailuresResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3387,7 +3483,7 @@ func (x *ListFailuresResponse) String() string {
 func (*ListFailuresResponse) ProtoMessage() {}
 
 func (x *ListFailuresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3400,7 +3496,7 @@ func (x *ListFailuresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFailuresResponse.ProtoReflect.Descriptor instead.
 func (*ListFailuresResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListFailuresResponse) GetFailures() []*RecentFailure {
@@ -3430,7 +3526,7 @@ type RecurringTemplate struct {
 
 func (x *RecurringTemplate) Reset() {
 	*x = RecurringTemplate{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3442,7 +3538,7 @@ func (x *RecurringTemplate) String() string {
 func (*RecurringTemplate) ProtoMessage() {}
 
 func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +3551,7 @@ func (x *RecurringTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringTemplate.ProtoReflect.Descriptor instead.
 func (*RecurringTemplate) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RecurringTemplate) GetPayload() []byte {
@@ -3535,7 +3631,7 @@ type RecurringSpec struct {
 
 func (x *RecurringSpec) Reset() {
 	*x = RecurringSpec{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3547,7 +3643,7 @@ func (x *RecurringSpec) String() string {
 func (*RecurringSpec) ProtoMessage() {}
 
 func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3560,7 +3656,7 @@ func (x *RecurringSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecurringSpec.ProtoReflect.Descriptor instead.
 func (*RecurringSpec) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RecurringSpec) GetCron() string {
@@ -3650,7 +3746,7 @@ type Recurring struct {
 
 func (x *Recurring) Reset() {
 	*x = Recurring{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3662,7 +3758,7 @@ func (x *Recurring) String() string {
 func (*Recurring) ProtoMessage() {}
 
 func (x *Recurring) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3675,7 +3771,7 @@ func (x *Recurring) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recurring.ProtoReflect.Descriptor instead.
 func (*Recurring) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Recurring) GetTenant() string {
@@ -3782,7 +3878,7 @@ type SetRecurringRequest struct {
 
 func (x *SetRecurringRequest) Reset() {
 	*x = SetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3794,7 +3890,7 @@ func (x *SetRecurringRequest) String() string {
 func (*SetRecurringRequest) ProtoMessage() {}
 
 func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3807,7 +3903,7 @@ func (x *SetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*SetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SetRecurringRequest) GetTenant() string {
@@ -3847,7 +3943,7 @@ type SetRecurringResponse struct {
 
 func (x *SetRecurringResponse) Reset() {
 	*x = SetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3859,7 +3955,7 @@ func (x *SetRecurringResponse) String() string {
 func (*SetRecurringResponse) ProtoMessage() {}
 
 func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3872,7 +3968,7 @@ func (x *SetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*SetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SetRecurringResponse) GetRecurring() *Recurring {
@@ -3896,7 +3992,7 @@ type ListRecurringRequest struct {
 
 func (x *ListRecurringRequest) Reset() {
 	*x = ListRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3908,7 +4004,7 @@ func (x *ListRecurringRequest) String() string {
 func (*ListRecurringRequest) ProtoMessage() {}
 
 func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3921,7 +4017,7 @@ func (x *ListRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ListRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ListRecurringRequest) GetTenant() string {
@@ -3963,7 +4059,7 @@ type ListRecurringResponse struct {
 
 func (x *ListRecurringResponse) Reset() {
 	*x = ListRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3975,7 +4071,7 @@ func (x *ListRecurringResponse) String() string {
 func (*ListRecurringResponse) ProtoMessage() {}
 
 func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3988,7 +4084,7 @@ func (x *ListRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ListRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListRecurringResponse) GetRecurring() []*Recurring {
@@ -4016,7 +4112,7 @@ type GetRecurringRequest struct {
 
 func (x *GetRecurringRequest) Reset() {
 	*x = GetRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4028,7 +4124,7 @@ func (x *GetRecurringRequest) String() string {
 func (*GetRecurringRequest) ProtoMessage() {}
 
 func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4041,7 +4137,7 @@ func (x *GetRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringRequest.ProtoReflect.Descriptor instead.
 func (*GetRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetRecurringRequest) GetTenant() string {
@@ -4074,7 +4170,7 @@ type GetRecurringResponse struct {
 
 func (x *GetRecurringResponse) Reset() {
 	*x = GetRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4086,7 +4182,7 @@ func (x *GetRecurringResponse) String() string {
 func (*GetRecurringResponse) ProtoMessage() {}
 
 func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4099,7 +4195,7 @@ func (x *GetRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRecurringResponse.ProtoReflect.Descriptor instead.
 func (*GetRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetRecurringResponse) GetRecurring() *Recurring {
@@ -4120,7 +4216,7 @@ type PauseRecurringRequest struct {
 
 func (x *PauseRecurringRequest) Reset() {
 	*x = PauseRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4132,7 +4228,7 @@ func (x *PauseRecurringRequest) String() string {
 func (*PauseRecurringRequest) ProtoMessage() {}
 
 func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4145,7 +4241,7 @@ func (x *PauseRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringRequest.ProtoReflect.Descriptor instead.
 func (*PauseRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PauseRecurringRequest) GetTenant() string {
@@ -4177,7 +4273,7 @@ type PauseRecurringResponse struct {
 
 func (x *PauseRecurringResponse) Reset() {
 	*x = PauseRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4189,7 +4285,7 @@ func (x *PauseRecurringResponse) String() string {
 func (*PauseRecurringResponse) ProtoMessage() {}
 
 func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4202,7 +4298,7 @@ func (x *PauseRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseRecurringResponse.ProtoReflect.Descriptor instead.
 func (*PauseRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 type ResumeRecurringRequest struct {
@@ -4216,7 +4312,7 @@ type ResumeRecurringRequest struct {
 
 func (x *ResumeRecurringRequest) Reset() {
 	*x = ResumeRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4228,7 +4324,7 @@ func (x *ResumeRecurringRequest) String() string {
 func (*ResumeRecurringRequest) ProtoMessage() {}
 
 func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4241,7 +4337,7 @@ func (x *ResumeRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringRequest.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ResumeRecurringRequest) GetTenant() string {
@@ -4273,7 +4369,7 @@ type ResumeRecurringResponse struct {
 
 func (x *ResumeRecurringResponse) Reset() {
 	*x = ResumeRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4285,7 +4381,7 @@ func (x *ResumeRecurringResponse) String() string {
 func (*ResumeRecurringResponse) ProtoMessage() {}
 
 func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4298,7 +4394,7 @@ func (x *ResumeRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeRecurringResponse.ProtoReflect.Descriptor instead.
 func (*ResumeRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 type RunRecurringRequest struct {
@@ -4312,7 +4408,7 @@ type RunRecurringRequest struct {
 
 func (x *RunRecurringRequest) Reset() {
 	*x = RunRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4324,7 +4420,7 @@ func (x *RunRecurringRequest) String() string {
 func (*RunRecurringRequest) ProtoMessage() {}
 
 func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4337,7 +4433,7 @@ func (x *RunRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringRequest.ProtoReflect.Descriptor instead.
 func (*RunRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RunRecurringRequest) GetTenant() string {
@@ -4371,7 +4467,7 @@ type RunRecurringResponse struct {
 
 func (x *RunRecurringResponse) Reset() {
 	*x = RunRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4383,7 +4479,7 @@ func (x *RunRecurringResponse) String() string {
 func (*RunRecurringResponse) ProtoMessage() {}
 
 func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4396,7 +4492,7 @@ func (x *RunRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRecurringResponse.ProtoReflect.Descriptor instead.
 func (*RunRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RunRecurringResponse) GetId() string {
@@ -4417,7 +4513,7 @@ type DeleteRecurringRequest struct {
 
 func (x *DeleteRecurringRequest) Reset() {
 	*x = DeleteRecurringRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4429,7 +4525,7 @@ func (x *DeleteRecurringRequest) String() string {
 func (*DeleteRecurringRequest) ProtoMessage() {}
 
 func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4442,7 +4538,7 @@ func (x *DeleteRecurringRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *DeleteRecurringRequest) GetTenant() string {
@@ -4474,7 +4570,7 @@ type DeleteRecurringResponse struct {
 
 func (x *DeleteRecurringResponse) Reset() {
 	*x = DeleteRecurringResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4486,7 +4582,7 @@ func (x *DeleteRecurringResponse) String() string {
 func (*DeleteRecurringResponse) ProtoMessage() {}
 
 func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4499,7 +4595,7 @@ func (x *DeleteRecurringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecurringResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRecurringResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 // Quotas bound a tenant's usage. 0 means no bound beyond the server's own limits.
@@ -4522,7 +4618,7 @@ type Quotas struct {
 
 func (x *Quotas) Reset() {
 	*x = Quotas{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4534,7 +4630,7 @@ func (x *Quotas) String() string {
 func (*Quotas) ProtoMessage() {}
 
 func (x *Quotas) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4547,7 +4643,7 @@ func (x *Quotas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quotas.ProtoReflect.Descriptor instead.
 func (*Quotas) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Quotas) GetTasksMax() uint64 {
@@ -4599,7 +4695,7 @@ type Tenant struct {
 
 func (x *Tenant) Reset() {
 	*x = Tenant{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4611,7 +4707,7 @@ func (x *Tenant) String() string {
 func (*Tenant) ProtoMessage() {}
 
 func (x *Tenant) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4624,7 +4720,7 @@ func (x *Tenant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tenant.ProtoReflect.Descriptor instead.
 func (*Tenant) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Tenant) GetTenant() string {
@@ -4677,7 +4773,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4689,7 +4785,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4702,7 +4798,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 type ListTenantsResponse struct {
@@ -4714,7 +4810,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4726,7 +4822,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4739,7 +4835,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -4760,7 +4856,7 @@ type ConfigureTenantRequest struct {
 
 func (x *ConfigureTenantRequest) Reset() {
 	*x = ConfigureTenantRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4772,7 +4868,7 @@ func (x *ConfigureTenantRequest) String() string {
 func (*ConfigureTenantRequest) ProtoMessage() {}
 
 func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4785,7 +4881,7 @@ func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ConfigureTenantRequest) GetTenant() string {
@@ -4811,7 +4907,7 @@ type ConfigureTenantResponse struct {
 
 func (x *ConfigureTenantResponse) Reset() {
 	*x = ConfigureTenantResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4823,7 +4919,7 @@ func (x *ConfigureTenantResponse) String() string {
 func (*ConfigureTenantResponse) ProtoMessage() {}
 
 func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[67]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4836,7 +4932,7 @@ func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{67}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ConfigureTenantResponse) GetTenant() *Tenant {
@@ -4864,7 +4960,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4876,7 +4972,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[68]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4889,7 +4985,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{68}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Token) GetId() string {
@@ -4950,7 +5046,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4962,7 +5058,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[69]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4975,7 +5071,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{69}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CreateTokenRequest) GetTenant() string {
@@ -5017,7 +5113,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5029,7 +5125,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[70]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5042,7 +5138,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{70}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -5069,7 +5165,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5081,7 +5177,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[71]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5094,7 +5190,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{71}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListTokensRequest) GetTenant() string {
@@ -5113,7 +5209,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5125,7 +5221,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[72]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5138,7 +5234,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{72}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -5159,7 +5255,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5171,7 +5267,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[73]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5184,7 +5280,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{73}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *RotateTokenRequest) GetId() string {
@@ -5211,7 +5307,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5223,7 +5319,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[74]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5236,7 +5332,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{74}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *RotateTokenResponse) GetToken() *Token {
@@ -5262,7 +5358,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5274,7 +5370,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[75]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5287,7 +5383,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{75}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -5305,7 +5401,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5317,7 +5413,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[76]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5330,7 +5426,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{76}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
 }
 
 type BackupRequest struct {
@@ -5344,7 +5440,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5356,7 +5452,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[77]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5369,7 +5465,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{77}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *BackupRequest) GetName() string {
@@ -5390,7 +5486,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5402,7 +5498,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[78]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5415,7 +5511,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{78}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *BackupResponse) GetPath() string {
@@ -5440,7 +5536,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5452,7 +5548,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[79]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5465,7 +5561,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{79}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
 }
 
 type GetStatusResponse struct {
@@ -5495,7 +5591,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5507,7 +5603,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[80]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5520,7 +5616,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{80}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -5623,7 +5719,7 @@ type Build struct {
 
 func (x *Build) Reset() {
 	*x = Build{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5635,7 +5731,7 @@ func (x *Build) String() string {
 func (*Build) ProtoMessage() {}
 
 func (x *Build) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[81]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5648,7 +5744,7 @@ func (x *Build) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Build.ProtoReflect.Descriptor instead.
 func (*Build) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{81}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Build) GetCommit() string {
@@ -5693,7 +5789,7 @@ type DiskStatus struct {
 
 func (x *DiskStatus) Reset() {
 	*x = DiskStatus{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5705,7 +5801,7 @@ func (x *DiskStatus) String() string {
 func (*DiskStatus) ProtoMessage() {}
 
 func (x *DiskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[82]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5718,7 +5814,7 @@ func (x *DiskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
 func (*DiskStatus) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{82}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *DiskStatus) GetState() DiskState {
@@ -5778,7 +5874,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5790,7 +5886,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[83]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5803,7 +5899,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{83}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
 }
 
 type GetClusterResponse struct {
@@ -5823,7 +5919,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5835,7 +5931,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[84]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5848,7 +5944,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{84}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -5912,7 +6008,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5924,7 +6020,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[85]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5937,7 +6033,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{85}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -6056,7 +6152,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6068,7 +6164,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[86]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6081,7 +6177,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{86}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -6139,7 +6235,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6151,7 +6247,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[87]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6164,7 +6260,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{87}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -6209,7 +6305,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6221,7 +6317,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[88]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6234,7 +6330,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{88}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -6266,7 +6362,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6278,7 +6374,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[89]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6291,7 +6387,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{89}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{90}
 }
 
 type RemoveMemberRequest struct {
@@ -6303,7 +6399,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6315,7 +6411,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[90]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6328,7 +6424,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{90}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -6346,7 +6442,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6358,7 +6454,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[91]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6371,7 +6467,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{91}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{92}
 }
 
 type PromoteMemberRequest struct {
@@ -6383,7 +6479,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6395,7 +6491,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[92]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6408,7 +6504,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{92}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -6426,7 +6522,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6438,7 +6534,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[93]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6451,7 +6547,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{93}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{94}
 }
 
 type DemoteMemberRequest struct {
@@ -6463,7 +6559,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6475,7 +6571,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[94]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6488,7 +6584,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{94}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -6506,7 +6602,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6518,7 +6614,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[95]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6531,7 +6627,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{95}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{96}
 }
 
 type TransferLeadershipRequest struct {
@@ -6546,7 +6642,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6558,7 +6654,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[96]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6571,7 +6667,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{96}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -6596,7 +6692,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[97]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6608,7 +6704,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[97]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6621,7 +6717,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{97}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{98}
 }
 
 type TakeSnapshotRequest struct {
@@ -6634,7 +6730,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[98]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6646,7 +6742,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[98]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6659,7 +6755,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{98}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -6677,7 +6773,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[99]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6689,7 +6785,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[99]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6702,14 +6798,14 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{99}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{100}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1aprony/admin/v1/admin.proto\x12\x0eprony.admin.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aprony/queue/v1/queue.proto\"\x80\x03\n" +
+	"\x1aprony/admin/v1/admin.proto\x12\x0eprony.admin.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aprony/queue/v1/queue.proto\"\xe5\x03\n" +
 	"\vQueuePolicy\x127\n" +
 	"\tplacement\x18\x01 \x01(\x0e2\x19.prony.admin.v1.PlacementR\tplacement\x12!\n" +
 	"\fmax_attempts\x18\x02 \x01(\rR\vmaxAttempts\x12\x19\n" +
@@ -6719,7 +6815,17 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x13result_retention_ms\x18\x06 \x01(\x04R\x11resultRetentionMs\x12\"\n" +
 	"\rkey_window_ms\x18\a \x01(\x04R\vkeyWindowMs\x12*\n" +
 	"\x11history_tasks_max\x18\b \x01(\rR\x0fhistoryTasksMax\x120\n" +
-	"\x14history_retention_ms\x18\t \x01(\x04R\x12historyRetentionMs\"\xfa\x03\n" +
+	"\x14history_retention_ms\x18\t \x01(\x04R\x12historyRetentionMs\x12+\n" +
+	"\x05limit\x18\n" +
+	" \x01(\v2\x15.prony.admin.v1.LimitR\x05limit\x126\n" +
+	"\vgroup_limit\x18\v \x01(\v2\x15.prony.admin.v1.LimitR\n" +
+	"groupLimit\"Z\n" +
+	"\x05Limit\x12\x1d\n" +
+	"\n" +
+	"leased_max\x18\x01 \x01(\rR\tleasedMax\x12\x1c\n" +
+	"\n" +
+	"rate_per_s\x18\x02 \x01(\x01R\bratePerS\x12\x14\n" +
+	"\x05burst\x18\x03 \x01(\rR\x05burst\"\x92\x04\n" +
 	"\x05Queue\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x16\n" +
@@ -6737,7 +6843,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x13oldest_ready_age_ms\x18\r \x01(\x04R\x10oldestReadyAgeMs\x12$\n" +
 	"\x0eenqueued_per_s\x18\x0e \x01(\x01R\fenqueuedPerS\x12&\n" +
 	"\x0fcompleted_per_s\x18\x0f \x01(\x01R\rcompletedPerS\x123\n" +
-	"\x06events\x18\x10 \x01(\v2\x1b.prony.admin.v1.QueueEventsR\x06events\"\x84\x02\n" +
+	"\x06events\x18\x10 \x01(\v2\x1b.prony.admin.v1.QueueEventsR\x06events\x12\x16\n" +
+	"\x06parked\x18\x11 \x01(\x04R\x06parked\"\x84\x02\n" +
 	"\vQueueEvents\x12'\n" +
 	"\x0ffailed_attempts\x18\x01 \x01(\x04R\x0efailedAttempts\x12%\n" +
 	"\x0eexpired_leases\x18\x02 \x01(\x04R\rexpiredLeases\x12\x18\n" +
@@ -7266,7 +7373,7 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 103)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 104)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
@@ -7277,261 +7384,264 @@ var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Scope)(0),                         // 6: prony.admin.v1.Scope
 	(DiskState)(0),                     // 7: prony.admin.v1.DiskState
 	(*QueuePolicy)(nil),                // 8: prony.admin.v1.QueuePolicy
-	(*Queue)(nil),                      // 9: prony.admin.v1.Queue
-	(*QueueEvents)(nil),                // 10: prony.admin.v1.QueueEvents
-	(*ListQueuesRequest)(nil),          // 11: prony.admin.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),         // 12: prony.admin.v1.ListQueuesResponse
-	(*GetQueueRequest)(nil),            // 13: prony.admin.v1.GetQueueRequest
-	(*GetQueueResponse)(nil),           // 14: prony.admin.v1.GetQueueResponse
-	(*ConfigureQueueRequest)(nil),      // 15: prony.admin.v1.ConfigureQueueRequest
-	(*ConfigureQueueResponse)(nil),     // 16: prony.admin.v1.ConfigureQueueResponse
-	(*PauseQueueRequest)(nil),          // 17: prony.admin.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),         // 18: prony.admin.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),         // 19: prony.admin.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),        // 20: prony.admin.v1.ResumeQueueResponse
-	(*PurgeQueueRequest)(nil),          // 21: prony.admin.v1.PurgeQueueRequest
-	(*PurgeQueueResponse)(nil),         // 22: prony.admin.v1.PurgeQueueResponse
-	(*DeleteQueueRequest)(nil),         // 23: prony.admin.v1.DeleteQueueRequest
-	(*DeleteQueueResponse)(nil),        // 24: prony.admin.v1.DeleteQueueResponse
-	(*HeaderFilter)(nil),               // 25: prony.admin.v1.HeaderFilter
-	(*ListTasksRequest)(nil),           // 26: prony.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),          // 27: prony.admin.v1.ListTasksResponse
-	(*CancelTasksRequest)(nil),         // 28: prony.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),        // 29: prony.admin.v1.CancelTasksResponse
-	(*RescheduleTasksRequest)(nil),     // 30: prony.admin.v1.RescheduleTasksRequest
-	(*RescheduleTasksResponse)(nil),    // 31: prony.admin.v1.RescheduleTasksResponse
-	(*PrioritizeTasksRequest)(nil),     // 32: prony.admin.v1.PrioritizeTasksRequest
-	(*PrioritizeTasksResponse)(nil),    // 33: prony.admin.v1.PrioritizeTasksResponse
-	(*Attempt)(nil),                    // 34: prony.admin.v1.Attempt
-	(*DeadTask)(nil),                   // 35: prony.admin.v1.DeadTask
-	(*DeadFilter)(nil),                 // 36: prony.admin.v1.DeadFilter
-	(*ListDeadRequest)(nil),            // 37: prony.admin.v1.ListDeadRequest
-	(*ListDeadResponse)(nil),           // 38: prony.admin.v1.ListDeadResponse
-	(*RedriveDeadRequest)(nil),         // 39: prony.admin.v1.RedriveDeadRequest
-	(*RedriveDeadResponse)(nil),        // 40: prony.admin.v1.RedriveDeadResponse
-	(*EditDeadRequest)(nil),            // 41: prony.admin.v1.EditDeadRequest
-	(*EditDeadResponse)(nil),           // 42: prony.admin.v1.EditDeadResponse
-	(*PurgeDeadRequest)(nil),           // 43: prony.admin.v1.PurgeDeadRequest
-	(*PurgeDeadResponse)(nil),          // 44: prony.admin.v1.PurgeDeadResponse
-	(*ListAttemptsRequest)(nil),        // 45: prony.admin.v1.ListAttemptsRequest
-	(*ListAttemptsResponse)(nil),       // 46: prony.admin.v1.ListAttemptsResponse
-	(*FinishedTask)(nil),               // 47: prony.admin.v1.FinishedTask
-	(*ListHistoryRequest)(nil),         // 48: prony.admin.v1.ListHistoryRequest
-	(*ListHistoryResponse)(nil),        // 49: prony.admin.v1.ListHistoryResponse
-	(*RecentFailure)(nil),              // 50: prony.admin.v1.RecentFailure
-	(*ListFailuresRequest)(nil),        // 51: prony.admin.v1.ListFailuresRequest
-	(*ListFailuresResponse)(nil),       // 52: prony.admin.v1.ListFailuresResponse
-	(*RecurringTemplate)(nil),          // 53: prony.admin.v1.RecurringTemplate
-	(*RecurringSpec)(nil),              // 54: prony.admin.v1.RecurringSpec
-	(*Recurring)(nil),                  // 55: prony.admin.v1.Recurring
-	(*SetRecurringRequest)(nil),        // 56: prony.admin.v1.SetRecurringRequest
-	(*SetRecurringResponse)(nil),       // 57: prony.admin.v1.SetRecurringResponse
-	(*ListRecurringRequest)(nil),       // 58: prony.admin.v1.ListRecurringRequest
-	(*ListRecurringResponse)(nil),      // 59: prony.admin.v1.ListRecurringResponse
-	(*GetRecurringRequest)(nil),        // 60: prony.admin.v1.GetRecurringRequest
-	(*GetRecurringResponse)(nil),       // 61: prony.admin.v1.GetRecurringResponse
-	(*PauseRecurringRequest)(nil),      // 62: prony.admin.v1.PauseRecurringRequest
-	(*PauseRecurringResponse)(nil),     // 63: prony.admin.v1.PauseRecurringResponse
-	(*ResumeRecurringRequest)(nil),     // 64: prony.admin.v1.ResumeRecurringRequest
-	(*ResumeRecurringResponse)(nil),    // 65: prony.admin.v1.ResumeRecurringResponse
-	(*RunRecurringRequest)(nil),        // 66: prony.admin.v1.RunRecurringRequest
-	(*RunRecurringResponse)(nil),       // 67: prony.admin.v1.RunRecurringResponse
-	(*DeleteRecurringRequest)(nil),     // 68: prony.admin.v1.DeleteRecurringRequest
-	(*DeleteRecurringResponse)(nil),    // 69: prony.admin.v1.DeleteRecurringResponse
-	(*Quotas)(nil),                     // 70: prony.admin.v1.Quotas
-	(*Tenant)(nil),                     // 71: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),         // 72: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),        // 73: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),     // 74: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil),    // 75: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                      // 76: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),         // 77: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),        // 78: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),          // 79: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),         // 80: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),         // 81: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),        // 82: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),         // 83: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),        // 84: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),              // 85: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),             // 86: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),           // 87: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),          // 88: prony.admin.v1.GetStatusResponse
-	(*Build)(nil),                      // 89: prony.admin.v1.Build
-	(*DiskStatus)(nil),                 // 90: prony.admin.v1.DiskStatus
-	(*GetClusterRequest)(nil),          // 91: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 92: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 93: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 94: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 95: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 96: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 97: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 98: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 99: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 100: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 101: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 102: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 103: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 104: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 105: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 106: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 107: prony.admin.v1.TakeSnapshotResponse
-	nil,                                // 108: prony.admin.v1.EditDeadRequest.HeadersEntry
-	nil,                                // 109: prony.admin.v1.FinishedTask.HeadersEntry
-	nil,                                // 110: prony.admin.v1.RecurringTemplate.HeadersEntry
-	(*queuepb.Backoff)(nil),            // 111: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 112: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 113: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 114: prony.queue.v1.SettleResult
+	(*Limit)(nil),                      // 9: prony.admin.v1.Limit
+	(*Queue)(nil),                      // 10: prony.admin.v1.Queue
+	(*QueueEvents)(nil),                // 11: prony.admin.v1.QueueEvents
+	(*ListQueuesRequest)(nil),          // 12: prony.admin.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),         // 13: prony.admin.v1.ListQueuesResponse
+	(*GetQueueRequest)(nil),            // 14: prony.admin.v1.GetQueueRequest
+	(*GetQueueResponse)(nil),           // 15: prony.admin.v1.GetQueueResponse
+	(*ConfigureQueueRequest)(nil),      // 16: prony.admin.v1.ConfigureQueueRequest
+	(*ConfigureQueueResponse)(nil),     // 17: prony.admin.v1.ConfigureQueueResponse
+	(*PauseQueueRequest)(nil),          // 18: prony.admin.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),         // 19: prony.admin.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),         // 20: prony.admin.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),        // 21: prony.admin.v1.ResumeQueueResponse
+	(*PurgeQueueRequest)(nil),          // 22: prony.admin.v1.PurgeQueueRequest
+	(*PurgeQueueResponse)(nil),         // 23: prony.admin.v1.PurgeQueueResponse
+	(*DeleteQueueRequest)(nil),         // 24: prony.admin.v1.DeleteQueueRequest
+	(*DeleteQueueResponse)(nil),        // 25: prony.admin.v1.DeleteQueueResponse
+	(*HeaderFilter)(nil),               // 26: prony.admin.v1.HeaderFilter
+	(*ListTasksRequest)(nil),           // 27: prony.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),          // 28: prony.admin.v1.ListTasksResponse
+	(*CancelTasksRequest)(nil),         // 29: prony.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),        // 30: prony.admin.v1.CancelTasksResponse
+	(*RescheduleTasksRequest)(nil),     // 31: prony.admin.v1.RescheduleTasksRequest
+	(*RescheduleTasksResponse)(nil),    // 32: prony.admin.v1.RescheduleTasksResponse
+	(*PrioritizeTasksRequest)(nil),     // 33: prony.admin.v1.PrioritizeTasksRequest
+	(*PrioritizeTasksResponse)(nil),    // 34: prony.admin.v1.PrioritizeTasksResponse
+	(*Attempt)(nil),                    // 35: prony.admin.v1.Attempt
+	(*DeadTask)(nil),                   // 36: prony.admin.v1.DeadTask
+	(*DeadFilter)(nil),                 // 37: prony.admin.v1.DeadFilter
+	(*ListDeadRequest)(nil),            // 38: prony.admin.v1.ListDeadRequest
+	(*ListDeadResponse)(nil),           // 39: prony.admin.v1.ListDeadResponse
+	(*RedriveDeadRequest)(nil),         // 40: prony.admin.v1.RedriveDeadRequest
+	(*RedriveDeadResponse)(nil),        // 41: prony.admin.v1.RedriveDeadResponse
+	(*EditDeadRequest)(nil),            // 42: prony.admin.v1.EditDeadRequest
+	(*EditDeadResponse)(nil),           // 43: prony.admin.v1.EditDeadResponse
+	(*PurgeDeadRequest)(nil),           // 44: prony.admin.v1.PurgeDeadRequest
+	(*PurgeDeadResponse)(nil),          // 45: prony.admin.v1.PurgeDeadResponse
+	(*ListAttemptsRequest)(nil),        // 46: prony.admin.v1.ListAttemptsRequest
+	(*ListAttemptsResponse)(nil),       // 47: prony.admin.v1.ListAttemptsResponse
+	(*FinishedTask)(nil),               // 48: prony.admin.v1.FinishedTask
+	(*ListHistoryRequest)(nil),         // 49: prony.admin.v1.ListHistoryRequest
+	(*ListHistoryResponse)(nil),        // 50: prony.admin.v1.ListHistoryResponse
+	(*RecentFailure)(nil),              // 51: prony.admin.v1.RecentFailure
+	(*ListFailuresRequest)(nil),        // 52: prony.admin.v1.ListFailuresRequest
+	(*ListFailuresResponse)(nil),       // 53: prony.admin.v1.ListFailuresResponse
+	(*RecurringTemplate)(nil),          // 54: prony.admin.v1.RecurringTemplate
+	(*RecurringSpec)(nil),              // 55: prony.admin.v1.RecurringSpec
+	(*Recurring)(nil),                  // 56: prony.admin.v1.Recurring
+	(*SetRecurringRequest)(nil),        // 57: prony.admin.v1.SetRecurringRequest
+	(*SetRecurringResponse)(nil),       // 58: prony.admin.v1.SetRecurringResponse
+	(*ListRecurringRequest)(nil),       // 59: prony.admin.v1.ListRecurringRequest
+	(*ListRecurringResponse)(nil),      // 60: prony.admin.v1.ListRecurringResponse
+	(*GetRecurringRequest)(nil),        // 61: prony.admin.v1.GetRecurringRequest
+	(*GetRecurringResponse)(nil),       // 62: prony.admin.v1.GetRecurringResponse
+	(*PauseRecurringRequest)(nil),      // 63: prony.admin.v1.PauseRecurringRequest
+	(*PauseRecurringResponse)(nil),     // 64: prony.admin.v1.PauseRecurringResponse
+	(*ResumeRecurringRequest)(nil),     // 65: prony.admin.v1.ResumeRecurringRequest
+	(*ResumeRecurringResponse)(nil),    // 66: prony.admin.v1.ResumeRecurringResponse
+	(*RunRecurringRequest)(nil),        // 67: prony.admin.v1.RunRecurringRequest
+	(*RunRecurringResponse)(nil),       // 68: prony.admin.v1.RunRecurringResponse
+	(*DeleteRecurringRequest)(nil),     // 69: prony.admin.v1.DeleteRecurringRequest
+	(*DeleteRecurringResponse)(nil),    // 70: prony.admin.v1.DeleteRecurringResponse
+	(*Quotas)(nil),                     // 71: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 72: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 73: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 74: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 75: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 76: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 77: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 78: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 79: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 80: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 81: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 82: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 83: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 84: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 85: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 86: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 87: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 88: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 89: prony.admin.v1.GetStatusResponse
+	(*Build)(nil),                      // 90: prony.admin.v1.Build
+	(*DiskStatus)(nil),                 // 91: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 92: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 93: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 94: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 95: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 96: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 97: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 98: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 99: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 100: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 101: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 102: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 103: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 104: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 105: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 106: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 107: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 108: prony.admin.v1.TakeSnapshotResponse
+	nil,                                // 109: prony.admin.v1.EditDeadRequest.HeadersEntry
+	nil,                                // 110: prony.admin.v1.FinishedTask.HeadersEntry
+	nil,                                // 111: prony.admin.v1.RecurringTemplate.HeadersEntry
+	(*queuepb.Backoff)(nil),            // 112: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 113: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 114: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 115: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,   // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	111, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
-	8,   // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
-	10,  // 3: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
-	9,   // 4: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
-	9,   // 5: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	8,   // 6: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
-	9,   // 7: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	112, // 8: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	25,  // 9: prony.admin.v1.ListTasksRequest.header:type_name -> prony.admin.v1.HeaderFilter
-	113, // 10: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	114, // 11: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	114, // 12: prony.admin.v1.RescheduleTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	114, // 13: prony.admin.v1.PrioritizeTasksResponse.results:type_name -> prony.queue.v1.SettleResult
-	1,   // 14: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	113, // 15: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
-	2,   // 16: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
-	34,  // 17: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
-	2,   // 18: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
-	25,  // 19: prony.admin.v1.DeadFilter.header:type_name -> prony.admin.v1.HeaderFilter
-	36,  // 20: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	35,  // 21: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
-	36,  // 22: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	114, // 23: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	108, // 24: prony.admin.v1.EditDeadRequest.headers:type_name -> prony.admin.v1.EditDeadRequest.HeadersEntry
-	36,  // 25: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	114, // 26: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	34,  // 27: prony.admin.v1.ListAttemptsResponse.attempts:type_name -> prony.admin.v1.Attempt
-	3,   // 28: prony.admin.v1.FinishedTask.finish:type_name -> prony.admin.v1.Finish
-	2,   // 29: prony.admin.v1.FinishedTask.death_reason:type_name -> prony.admin.v1.DeathReason
-	109, // 30: prony.admin.v1.FinishedTask.headers:type_name -> prony.admin.v1.FinishedTask.HeadersEntry
-	25,  // 31: prony.admin.v1.ListHistoryRequest.header:type_name -> prony.admin.v1.HeaderFilter
-	3,   // 32: prony.admin.v1.ListHistoryRequest.finish:type_name -> prony.admin.v1.Finish
-	47,  // 33: prony.admin.v1.ListHistoryResponse.tasks:type_name -> prony.admin.v1.FinishedTask
-	34,  // 34: prony.admin.v1.RecentFailure.attempt:type_name -> prony.admin.v1.Attempt
-	2,   // 35: prony.admin.v1.RecentFailure.death_reason:type_name -> prony.admin.v1.DeathReason
-	50,  // 36: prony.admin.v1.ListFailuresResponse.failures:type_name -> prony.admin.v1.RecentFailure
-	110, // 37: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
-	4,   // 38: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
-	5,   // 39: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
-	53,  // 40: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
-	54,  // 41: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
-	54,  // 42: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
-	55,  // 43: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	55,  // 44: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	55,  // 45: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
-	70,  // 46: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
-	71,  // 47: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
-	70,  // 48: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
-	71,  // 49: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
-	6,   // 50: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
-	6,   // 51: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
-	76,  // 52: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
-	76,  // 53: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
-	76,  // 54: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	89,  // 55: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
-	90,  // 56: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
-	7,   // 57: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
-	93,  // 58: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	94,  // 59: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	7,   // 60: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
-	95,  // 61: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	11,  // 62: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	13,  // 63: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	15,  // 64: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	17,  // 65: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	19,  // 66: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	21,  // 67: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	23,  // 68: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
-	26,  // 69: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	28,  // 70: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	30,  // 71: prony.admin.v1.AdminService.RescheduleTasks:input_type -> prony.admin.v1.RescheduleTasksRequest
-	32,  // 72: prony.admin.v1.AdminService.PrioritizeTasks:input_type -> prony.admin.v1.PrioritizeTasksRequest
-	37,  // 73: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	39,  // 74: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	41,  // 75: prony.admin.v1.AdminService.EditDead:input_type -> prony.admin.v1.EditDeadRequest
-	43,  // 76: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	45,  // 77: prony.admin.v1.AdminService.ListAttempts:input_type -> prony.admin.v1.ListAttemptsRequest
-	48,  // 78: prony.admin.v1.AdminService.ListHistory:input_type -> prony.admin.v1.ListHistoryRequest
-	51,  // 79: prony.admin.v1.AdminService.ListFailures:input_type -> prony.admin.v1.ListFailuresRequest
-	56,  // 80: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
-	58,  // 81: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
-	60,  // 82: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
-	62,  // 83: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
-	64,  // 84: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
-	66,  // 85: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
-	68,  // 86: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
-	72,  // 87: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	74,  // 88: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	77,  // 89: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	79,  // 90: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	81,  // 91: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	83,  // 92: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	85,  // 93: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	87,  // 94: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	91,  // 95: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	96,  // 96: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	98,  // 97: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	100, // 98: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	102, // 99: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	104, // 100: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	106, // 101: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	12,  // 102: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	14,  // 103: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	16,  // 104: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	18,  // 105: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	20,  // 106: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	22,  // 107: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	24,  // 108: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
-	27,  // 109: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	29,  // 110: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	31,  // 111: prony.admin.v1.AdminService.RescheduleTasks:output_type -> prony.admin.v1.RescheduleTasksResponse
-	33,  // 112: prony.admin.v1.AdminService.PrioritizeTasks:output_type -> prony.admin.v1.PrioritizeTasksResponse
-	38,  // 113: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	40,  // 114: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	42,  // 115: prony.admin.v1.AdminService.EditDead:output_type -> prony.admin.v1.EditDeadResponse
-	44,  // 116: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	46,  // 117: prony.admin.v1.AdminService.ListAttempts:output_type -> prony.admin.v1.ListAttemptsResponse
-	49,  // 118: prony.admin.v1.AdminService.ListHistory:output_type -> prony.admin.v1.ListHistoryResponse
-	52,  // 119: prony.admin.v1.AdminService.ListFailures:output_type -> prony.admin.v1.ListFailuresResponse
-	57,  // 120: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
-	59,  // 121: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
-	61,  // 122: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
-	63,  // 123: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
-	65,  // 124: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
-	67,  // 125: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
-	69,  // 126: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
-	73,  // 127: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	75,  // 128: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	78,  // 129: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	80,  // 130: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	82,  // 131: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	84,  // 132: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	86,  // 133: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	88,  // 134: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	92,  // 135: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	97,  // 136: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	99,  // 137: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	101, // 138: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	103, // 139: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	105, // 140: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	107, // 141: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	102, // [102:142] is the sub-list for method output_type
-	62,  // [62:102] is the sub-list for method input_type
-	62,  // [62:62] is the sub-list for extension type_name
-	62,  // [62:62] is the sub-list for extension extendee
-	0,   // [0:62] is the sub-list for field type_name
+	112, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	9,   // 2: prony.admin.v1.QueuePolicy.limit:type_name -> prony.admin.v1.Limit
+	9,   // 3: prony.admin.v1.QueuePolicy.group_limit:type_name -> prony.admin.v1.Limit
+	8,   // 4: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
+	11,  // 5: prony.admin.v1.Queue.events:type_name -> prony.admin.v1.QueueEvents
+	10,  // 6: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
+	10,  // 7: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	8,   // 8: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
+	10,  // 9: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	113, // 10: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	26,  // 11: prony.admin.v1.ListTasksRequest.header:type_name -> prony.admin.v1.HeaderFilter
+	114, // 12: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	115, // 13: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	115, // 14: prony.admin.v1.RescheduleTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	115, // 15: prony.admin.v1.PrioritizeTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	1,   // 16: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
+	114, // 17: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	2,   // 18: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
+	35,  // 19: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
+	2,   // 20: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
+	26,  // 21: prony.admin.v1.DeadFilter.header:type_name -> prony.admin.v1.HeaderFilter
+	37,  // 22: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	36,  // 23: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
+	37,  // 24: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	115, // 25: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	109, // 26: prony.admin.v1.EditDeadRequest.headers:type_name -> prony.admin.v1.EditDeadRequest.HeadersEntry
+	37,  // 27: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	115, // 28: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	35,  // 29: prony.admin.v1.ListAttemptsResponse.attempts:type_name -> prony.admin.v1.Attempt
+	3,   // 30: prony.admin.v1.FinishedTask.finish:type_name -> prony.admin.v1.Finish
+	2,   // 31: prony.admin.v1.FinishedTask.death_reason:type_name -> prony.admin.v1.DeathReason
+	110, // 32: prony.admin.v1.FinishedTask.headers:type_name -> prony.admin.v1.FinishedTask.HeadersEntry
+	26,  // 33: prony.admin.v1.ListHistoryRequest.header:type_name -> prony.admin.v1.HeaderFilter
+	3,   // 34: prony.admin.v1.ListHistoryRequest.finish:type_name -> prony.admin.v1.Finish
+	48,  // 35: prony.admin.v1.ListHistoryResponse.tasks:type_name -> prony.admin.v1.FinishedTask
+	35,  // 36: prony.admin.v1.RecentFailure.attempt:type_name -> prony.admin.v1.Attempt
+	2,   // 37: prony.admin.v1.RecentFailure.death_reason:type_name -> prony.admin.v1.DeathReason
+	51,  // 38: prony.admin.v1.ListFailuresResponse.failures:type_name -> prony.admin.v1.RecentFailure
+	111, // 39: prony.admin.v1.RecurringTemplate.headers:type_name -> prony.admin.v1.RecurringTemplate.HeadersEntry
+	4,   // 40: prony.admin.v1.RecurringSpec.missed:type_name -> prony.admin.v1.MissedRuns
+	5,   // 41: prony.admin.v1.RecurringSpec.overlap:type_name -> prony.admin.v1.Overlap
+	54,  // 42: prony.admin.v1.RecurringSpec.task:type_name -> prony.admin.v1.RecurringTemplate
+	55,  // 43: prony.admin.v1.Recurring.spec:type_name -> prony.admin.v1.RecurringSpec
+	55,  // 44: prony.admin.v1.SetRecurringRequest.spec:type_name -> prony.admin.v1.RecurringSpec
+	56,  // 45: prony.admin.v1.SetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	56,  // 46: prony.admin.v1.ListRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	56,  // 47: prony.admin.v1.GetRecurringResponse.recurring:type_name -> prony.admin.v1.Recurring
+	71,  // 48: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
+	72,  // 49: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
+	71,  // 50: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
+	72,  // 51: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
+	6,   // 52: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
+	6,   // 53: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
+	77,  // 54: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
+	77,  // 55: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
+	77,  // 56: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
+	90,  // 57: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
+	91,  // 58: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	7,   // 59: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	94,  // 60: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	95,  // 61: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	7,   // 62: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	96,  // 63: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	12,  // 64: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	14,  // 65: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	16,  // 66: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	18,  // 67: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	20,  // 68: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	22,  // 69: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	24,  // 70: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	27,  // 71: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	29,  // 72: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	31,  // 73: prony.admin.v1.AdminService.RescheduleTasks:input_type -> prony.admin.v1.RescheduleTasksRequest
+	33,  // 74: prony.admin.v1.AdminService.PrioritizeTasks:input_type -> prony.admin.v1.PrioritizeTasksRequest
+	38,  // 75: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	40,  // 76: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	42,  // 77: prony.admin.v1.AdminService.EditDead:input_type -> prony.admin.v1.EditDeadRequest
+	44,  // 78: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	46,  // 79: prony.admin.v1.AdminService.ListAttempts:input_type -> prony.admin.v1.ListAttemptsRequest
+	49,  // 80: prony.admin.v1.AdminService.ListHistory:input_type -> prony.admin.v1.ListHistoryRequest
+	52,  // 81: prony.admin.v1.AdminService.ListFailures:input_type -> prony.admin.v1.ListFailuresRequest
+	57,  // 82: prony.admin.v1.AdminService.SetRecurring:input_type -> prony.admin.v1.SetRecurringRequest
+	59,  // 83: prony.admin.v1.AdminService.ListRecurring:input_type -> prony.admin.v1.ListRecurringRequest
+	61,  // 84: prony.admin.v1.AdminService.GetRecurring:input_type -> prony.admin.v1.GetRecurringRequest
+	63,  // 85: prony.admin.v1.AdminService.PauseRecurring:input_type -> prony.admin.v1.PauseRecurringRequest
+	65,  // 86: prony.admin.v1.AdminService.ResumeRecurring:input_type -> prony.admin.v1.ResumeRecurringRequest
+	67,  // 87: prony.admin.v1.AdminService.RunRecurring:input_type -> prony.admin.v1.RunRecurringRequest
+	69,  // 88: prony.admin.v1.AdminService.DeleteRecurring:input_type -> prony.admin.v1.DeleteRecurringRequest
+	73,  // 89: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	75,  // 90: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	78,  // 91: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	80,  // 92: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	82,  // 93: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	84,  // 94: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	86,  // 95: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	88,  // 96: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	92,  // 97: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	97,  // 98: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	99,  // 99: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	101, // 100: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	103, // 101: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	105, // 102: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	107, // 103: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	13,  // 104: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	15,  // 105: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	17,  // 106: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	19,  // 107: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	21,  // 108: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	23,  // 109: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	25,  // 110: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	28,  // 111: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	30,  // 112: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	32,  // 113: prony.admin.v1.AdminService.RescheduleTasks:output_type -> prony.admin.v1.RescheduleTasksResponse
+	34,  // 114: prony.admin.v1.AdminService.PrioritizeTasks:output_type -> prony.admin.v1.PrioritizeTasksResponse
+	39,  // 115: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	41,  // 116: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	43,  // 117: prony.admin.v1.AdminService.EditDead:output_type -> prony.admin.v1.EditDeadResponse
+	45,  // 118: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	47,  // 119: prony.admin.v1.AdminService.ListAttempts:output_type -> prony.admin.v1.ListAttemptsResponse
+	50,  // 120: prony.admin.v1.AdminService.ListHistory:output_type -> prony.admin.v1.ListHistoryResponse
+	53,  // 121: prony.admin.v1.AdminService.ListFailures:output_type -> prony.admin.v1.ListFailuresResponse
+	58,  // 122: prony.admin.v1.AdminService.SetRecurring:output_type -> prony.admin.v1.SetRecurringResponse
+	60,  // 123: prony.admin.v1.AdminService.ListRecurring:output_type -> prony.admin.v1.ListRecurringResponse
+	62,  // 124: prony.admin.v1.AdminService.GetRecurring:output_type -> prony.admin.v1.GetRecurringResponse
+	64,  // 125: prony.admin.v1.AdminService.PauseRecurring:output_type -> prony.admin.v1.PauseRecurringResponse
+	66,  // 126: prony.admin.v1.AdminService.ResumeRecurring:output_type -> prony.admin.v1.ResumeRecurringResponse
+	68,  // 127: prony.admin.v1.AdminService.RunRecurring:output_type -> prony.admin.v1.RunRecurringResponse
+	70,  // 128: prony.admin.v1.AdminService.DeleteRecurring:output_type -> prony.admin.v1.DeleteRecurringResponse
+	74,  // 129: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	76,  // 130: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	79,  // 131: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	81,  // 132: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	83,  // 133: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	85,  // 134: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	87,  // 135: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	89,  // 136: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	93,  // 137: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	98,  // 138: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	100, // 139: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	102, // 140: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	104, // 141: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	106, // 142: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	108, // 143: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	104, // [104:144] is the sub-list for method output_type
+	64,  // [64:104] is the sub-list for method input_type
+	64,  // [64:64] is the sub-list for extension type_name
+	64,  // [64:64] is the sub-list for extension extendee
+	0,   // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -7539,17 +7649,17 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
-	file_prony_admin_v1_admin_proto_msgTypes[33].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[85].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[96].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[98].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[34].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[86].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[97].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[99].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   103,
+			NumMessages:   104,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

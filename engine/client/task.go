@@ -31,8 +31,9 @@ type Task struct {
 	// the Key gets.
 	Unique *Unique
 	// Headers are delivered with the task. There are at most 32, with at most 4 KiB together; keys
-	// consist of a-z, 0-9 and "-_.". Tasks can be listed by the value of the key "kind". The map
-	// must not be changed until the call has returned.
+	// consist of a-z, 0-9 and "-_.". Tasks can be listed by the value of the key "kind". The key
+	// "group" names the task's group, whose leases the queue may limit. The map must not be changed
+	// until the call has returned.
 	Headers map[string]string
 }
 

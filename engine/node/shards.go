@@ -43,6 +43,7 @@ func (n *Node) openShards(c Config) error {
 
 // shardOptions returns the options of a shard that are the same with and without a cluster.
 func (n *Node) shardOptions(c Config, i int) shard.Options {
+	c.Queue.Shard, c.Queue.Shards = i, c.Shards
 	return shard.Options{
 		Queue: shareOf(c.Queue, c.Shards), Space: n.space, InboxBytesMax: inboxBytes(n.shares, c.Shards),
 		Alone: c.Commit.Alone, CommitTasksMax: c.Commit.TasksMax, CommitBytesMax: c.Commit.BytesMax,

@@ -50,6 +50,14 @@ type Config struct {
 	runsMax      int   // number of due times of recurring tasks that one Tick settles; smaller in tests
 	trimAfterMs  int64 // idle time after which a queue frees the memory of its windows
 
+	// Shards is the number of shards that store the tasks of a Spread queue, and Shard the number of
+	// this one: each applies its part of the queue's limit. 0 shards are 1.
+	Shard, Shards int
+
+	// parkedMax limits the number of parked tasks of a queue; smaller in tests. The limit of all
+	// queues is WindowsTasks.
+	parkedMax int
+
 	// Deliveries, if not nil, returns an empty list for the next Grant, unless the grant belongs to
 	// a Once claim. It allows the caller of Dispatch to reuse the lists of earlier grants.
 	Deliveries func() []Delivery
@@ -99,6 +107,7 @@ func DefaultConfig() Config {
 		cancelledMax:   4_096,
 		trimAfterMs:    10_000,
 		runsMax:        TurnMax / 2,
+		parkedMax:      1 << 16,
 	}
 }
 
@@ -119,6 +128,7 @@ func (c Config) withDefaults() Config {
 	c.RecurringPerTenant = orDefault(c.RecurringPerTenant, d.RecurringPerTenant)
 	c.RecurringBytesMax = orDefault(c.RecurringBytesMax, d.RecurringBytesMax)
 	c.runsMax = orDefault(c.runsMax, d.runsMax)
+	c.parkedMax = orDefault(c.parkedMax, d.parkedMax)
 	c.trimAfterMs = orDefault(c.trimAfterMs, d.trimAfterMs)
 	c.finishedWindow = orDefault(c.finishedWindow, d.finishedWindow)
 	c.historyPart = orDefault(c.historyPart, d.historyPart)

@@ -7,6 +7,7 @@ type dispatcher struct {
 	lanes     *lanes
 	leases    *leases
 	retention *retention
+	limiter   *limiter
 
 	ignorePreference bool // prefersAnother returns false for all waiters
 	// given is the number of leases granted plus the number of closed waiters removed in this turn.

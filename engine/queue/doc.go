@@ -36,7 +36,8 @@
 //	retention   keys, results, histories of tasks and queues, times to live, dead letters: accounts, queues, watches
 //	cancelled   leases that ended because their tasks were cancelled
 //	recurring   recurring tasks, in the order of their names and of their next runs
-//	dispatcher  waiters, their credit and their turns: queues, lanes, leases, retention
+//	limiter     limits of queues and groups, parked tasks: queues, lanes, leases
+//	dispatcher  waiters, their credit and their turns: queues, lanes, leases, retention, limiter
 //
 // # Concurrency
 //

@@ -34,6 +34,9 @@ func (s *State) EditDead(t *Stored, e *Edit) (done bool, err error) {
 	}
 	q, edited := s.numbered(t.Ref.Queue), t.Task
 	edited.Payload, edited.HasHeaders = e.of(&t.Task)
+	if headers, _ := t.Task.Split(); e.SetHeaders && headers.Get(GroupHeader) != e.Headers[GroupHeader] {
+		return false, &FieldError{"headers", "change the header \"group\", which determines the shard of a task: keep its value, or enqueue another task"}
+	}
 	more := int64(len(edited.Payload)) - int64(t.Bytes)
 	switch {
 	case more > 0:

@@ -50,7 +50,7 @@ func (ls *lanes) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 	}
 	ls.queues.show(l.queue)
 	for _, t := range tasks {
-		if while.gone[t.Seq] {
+		if while.gone[t.Seq] || l.skips(t.Seq) {
 			continue
 		}
 		if ls.windowIsFull(l) {

@@ -6,6 +6,11 @@ const grantRoom = 512
 // lease leases up to n tasks of the queue to the waiter, most urgent priority first. blocked is
 // true if the waiter could get more tasks, but only after a Refill is answered.
 func (d *dispatcher) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) {
+	if q.limits != nil {
+		if n = d.limiter.room(q, n); n == 0 {
+			return 0, false
+		}
+	}
 	allowed := q.account.Lease(n)
 	if allowed == 0 {
 		if d.lanes.servable(q) {
@@ -16,6 +21,9 @@ func (d *dispatcher) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) 
 	took, blocked = d.leaseAllowed(q, w, allowed)
 	if took < allowed {
 		q.account.EndLeases(allowed - took)
+	}
+	if q.limits != nil {
+		d.limiter.took(q, took)
 	}
 	return took, blocked
 }
@@ -30,8 +38,9 @@ func (d *dispatcher) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked
 			ok, blocked := d.take(q, uint8(p), slot)
 			if !ok {
 				d.takeBack(w)
-				if blocked { // tasks of lower priority must not be leased before
-					return took, true
+				// tasks of lower priority must not be leased before
+				if blocked || q.limits != nil && (q.limits.halted || q.limits.stuck) {
+					return took, blocked
 				}
 				break
 			}
@@ -100,17 +109,29 @@ func (d *dispatcher) addLease(q *Queue, w *Waiter, slot *Delivery) {
 // take moves it to the dead letters and continues with the next task. Like pop, it fills in slot,
 // which must be zero. blocked is true if take must wait for the answer to a Refill.
 func (d *dispatcher) take(q *Queue, priority uint8, slot *Delivery) (ok, blocked bool) {
+	if q.limits != nil {
+		return d.takeLimited(q, priority, slot)
+	}
 	for {
 		l, blocked := d.lanes.nextLane(q, priority)
 		if l == nil {
 			return false, blocked
 		}
 		ok, blocked = d.lanes.pop(l, d.nowMs, slot)
-		if !ok || !slot.Extras.expired(d.nowMs) {
+		if !ok || !d.expires(slot) {
 			return ok, blocked
 		}
-		slot.Attempt-- // no waiter got the task
-		d.retention.die(&slot.LeaseRef, d.leases.lastToken(), TimeToLiveOver, lastAttempt{})
-		*slot = Delivery{}
 	}
+}
+
+// expires moves a task that was just taken to the dead letters if its time to live has ended. It
+// then clears slot.
+func (d *dispatcher) expires(slot *Delivery) bool {
+	if !slot.Extras.expired(d.nowMs) {
+		return false
+	}
+	slot.Attempt-- // no waiter got the task
+	d.retention.die(&slot.LeaseRef, d.leases.lastToken(), TimeToLiveOver, lastAttempt{})
+	*slot = Delivery{}
+	return true
 }

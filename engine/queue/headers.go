@@ -123,6 +123,7 @@ func (t *NewTask) AddHeaders(headers map[string]string) {
 		b = append(binary.BigEndian.AppendUint16(b, uint16(len(value))), value...)
 	}
 	t.Payload, t.HasHeaders = append(b, t.Payload...), true
+	t.Group = HashGroup(headers[GroupHeader])
 }
 
 // Split returns the task's headers and payload. Both are empty if the payload is not in memory.

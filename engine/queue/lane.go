@@ -35,6 +35,8 @@ type lane struct {
 	returnedEnd returnedKey
 	returnedAll bool
 
+	parked *parkedTasks // tasks that left the windows and are not leased; nil if there never were any
+
 	// due is the number of returned tasks whose place is before counted, whether in memory or only
 	// stored.
 	due     uint64
@@ -116,6 +118,6 @@ func (l *lane) nextDue() returnedKey {
 func (l *lane) nextDueMs() int64 { return l.nextDue().dueAtMs }
 
 func (l *lane) empty() bool {
-	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 &&
+	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 && l.parked.len() == 0 &&
 		l.due == 0 && !l.behind && l.reading == nil && !l.listed && l.index < 0
 }

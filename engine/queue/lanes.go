@@ -114,6 +114,16 @@ func (ls *lanes) servable(q *Queue) bool {
 	if q.record.Paused || q.starved {
 		return false
 	}
+	if lim := q.limits; lim != nil {
+		switch {
+		case lim.all.room(q.record.Counts.Leased, &lim.own.bucket, ls.nowMs) == 0:
+			return false
+		case lim.open.Len() > 0:
+			return true
+		case lim.stuck:
+			return false
+		}
+	}
 	for _, l := range q.lanes {
 		if l == nil {
 			continue
@@ -171,17 +181,7 @@ func (ls *lanes) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 			return false, true
 		}
 		ls.returnedTasks--
-		l.noteDropped(t.returnedKey)
-		l.dropDue(t.returnedKey)
-		ls.schedule(l)
-		d.LeaseRef = LeaseRef{
-			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts, PriorityShift: t.due.PriorityShift,
-			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, History: t.due.History, NoteBytes: t.due.NoteBytes, HasProgress: true, Extras: t.due.Extras,
-		}
-		d.Priority = d.Shifted(-t.due.PriorityShift)
-		ls.watches.changed(d.Ref)
-		ls.journal.DropDue(d.Ref, l.number, t.dueAtMs)
-		l.queue.record.Counts.Returned--
+		ls.leaveReturned(l, &t, d)
 		return true, false
 	}
 	for l.fresh.len() > 0 {
@@ -193,11 +193,7 @@ func (ls *lanes) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 		if f.seq < cursor {
 			broken("task %d of queue %q is claimed again, although all tasks below %d were claimed", f.seq, l.queue.record.Name, cursor)
 		}
-		d.Ref, d.Attempt, d.MaxAttempts, d.LeaseMs = l.ref(f.seq), 1, f.task.MaxAttempts, f.task.LeaseMs
-		d.Bytes, d.Extras = f.bytes, f.task.Extras
-		d.EnqueuedAtMs, d.Payload, d.HasHeaders, d.Cached = f.task.EnqueuedAtMs, f.task.Payload, f.task.HasHeaders, f.cached
-		ls.watches.changed(d.Ref)
-		l.queue.record.Counts.Fresh--
+		ls.leaveFresh(l, &f, d)
 		return true, false
 	}
 	if l.freshAll {
@@ -205,4 +201,30 @@ func (ls *lanes) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 	}
 	ls.askFresh(l, ls.cfg.WindowTasks, ls.cfg.RefillBytesMax)
 	return false, true
+}
+
+// leaveReturned removes a task, which left the window, from the returned tasks of its lane, and
+// fills in d.
+func (ls *lanes) leaveReturned(l *lane, t *returnedTask, d *Delivery) {
+	l.noteDropped(t.returnedKey)
+	l.dropDue(t.returnedKey)
+	ls.schedule(l)
+	d.LeaseRef = LeaseRef{
+		Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts, PriorityShift: t.due.PriorityShift,
+		LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, History: t.due.History, NoteBytes: t.due.NoteBytes, HasProgress: true, Extras: t.due.Extras,
+	}
+	d.Priority = d.Shifted(-t.due.PriorityShift)
+	ls.watches.changed(d.Ref)
+	ls.journal.DropDue(d.Ref, l.number, t.dueAtMs)
+	l.queue.record.Counts.Returned--
+}
+
+// leaveFresh removes a task, which left the window, from the fresh tasks of its lane, and fills in
+// d.
+func (ls *lanes) leaveFresh(l *lane, f *freshTask, d *Delivery) {
+	d.Ref, d.Attempt, d.MaxAttempts, d.LeaseMs = l.ref(f.seq), 1, f.task.MaxAttempts, f.task.LeaseMs
+	d.Bytes, d.Extras = f.bytes, f.task.Extras
+	d.EnqueuedAtMs, d.Payload, d.HasHeaders, d.Cached = f.task.EnqueuedAtMs, f.task.Payload, f.task.HasHeaders, f.cached
+	ls.watches.changed(d.Ref)
+	l.queue.record.Counts.Fresh--
 }

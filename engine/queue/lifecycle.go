@@ -33,6 +33,7 @@ func (s *State) Delete(q *Queue) error {
 	s.trim(q)
 	s.removeLanes(q)
 	s.dropHistory(q)
+	s.limiter.forget(q)
 	s.deleteRecord(q)
 	return nil
 }

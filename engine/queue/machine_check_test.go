@@ -64,6 +64,7 @@ func (m *machine) check(t *rapid.T) {
 		t.Fatalf("%d cancelled leases are remembered; want %d", got, len(m.cancelled))
 	}
 	m.checkWindows(t)
+	m.checkLimits(t)
 }
 
 // checkStored returns an error for wrong records of one task, and counts the records that it has.

@@ -110,9 +110,12 @@ func (m *machine) checkNothingLeft(t *rapid.T) {
 			if next, due := m.state.NextDeadlineMs(), q.earliest(m.now); next > due && !q.paused && !starved {
 				t.Fatalf("the next deadline is %d, but a task with a waiter is due at %d", next, due)
 			}
-			left := q.ready(m.now)
+			if next, at := m.state.NextDeadlineMs(), q.nextToken(m.now); next > at && !starved {
+				t.Fatalf("the next deadline is %d, but a task with a waiter has a token at %d", next, at)
+			}
+			left := q.admitted(m.now)
 			switch {
-			case len(left) == 0 || starved:
+			case len(left) == 0 || starved || m.isStuck(t, q):
 				// Dispatch tries again soon, since another shard may free room.
 			default:
 				t.Fatalf("a waiter with %d credits did not get %+v, with room for %d leases", w.credits, *left[0], m.accounts[q.tenant].room())
@@ -127,7 +130,7 @@ func (m *machine) retriesLease() bool { return m.state.NextDeadlineMs() <= m.now
 func (m *machine) dispatchOne(t *rapid.T) {
 	want := map[*modelQueue][]*modelTask{}
 	for _, q := range m.order {
-		want[q] = q.ready(m.now)
+		want[q] = q.admitted(m.now)
 	}
 	got := map[*modelQueue]map[*modelTask]bool{}
 	for _, g := range m.state.Dispatch(m.now, nil) {
@@ -232,6 +235,7 @@ func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery
 	task.phase, task.expiresMs = leased, m.now+int64(orDefault(w.leaseMs, task.leaseMs))
 	extras := d.Extras
 	d.Extras = nil
+	m.of(task).took(task, m.now)
 	want := LeaseRef{
 		Bytes: uint32(len(task.payload)),
 		Ref:   task.ref, Attempt: task.attempts + 1, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs,

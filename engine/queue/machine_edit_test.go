@@ -20,10 +20,17 @@ func (m *machine) edit(t *rapid.T) {
 		want.Payload = e.Payload
 	}
 	if e.SetHeaders {
-		e.Headers = rapid.SampledFrom([]map[string]string{nil, {"kind": "edited"}}).Draw(t, "headers")
+		e.Headers = rapid.SampledFrom([]map[string]string{nil, {"kind": "edited"}, {"kind": "edited", "group": "a"}}).Draw(t, "headers")
 		want.AddHeaders(e.Headers)
 	} else {
 		want.AddHeaders(headers.Map())
+	}
+	if e.SetHeaders && task.phase == dead && headers.Get(GroupHeader) != e.Headers[GroupHeader] {
+		var field *FieldError
+		if done, err := m.state.EditDead(&stored, &e); done || !errors.As(err, &field) {
+			t.Fatalf("the group of %+v was edited: %v, %v", *task, done, err)
+		}
+		return
 	}
 	held, more := m.held(task.tenant), int64(len(want.Payload)-len(task.payload))
 	done, err := m.state.EditDead(&stored, &e)

@@ -38,8 +38,11 @@ func (m *machine) drawNewTask(t *rapid.T) NewTask {
 	if rapid.IntRange(0, 5).Draw(t, "plain") == 0 {
 		n.Backoff = drawBackoff(t)
 	}
-	if rapid.IntRange(0, 3).Draw(t, "with headers") == 0 {
+	switch rapid.IntRange(0, 6).Draw(t, "with headers") {
+	case 0:
 		n.AddHeaders(drawHeaders(t))
+	case 1, 2, 3:
+		n.AddHeaders(map[string]string{GroupHeader: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "group")})
 	}
 	switch delay := rapid.SampledFrom([]int64{0, 0, 0, 5, 5, 60, -9}).Draw(t, "delay"); {
 	case delay < 0 || rapid.Bool().Draw(t, "not before"):
@@ -143,7 +146,7 @@ func (m *machine) add(q *modelQueue, n *NewTask, ref Ref) *modelTask {
 	task := &modelTask{
 		ref: ref, tenant: q.tenant, queue: n.Queue, payload: n.Payload, hasHeaders: n.HasHeaders, enqueuedMs: m.now,
 		attemptsMax: attemptsMax, maxAttempts: attemptsMax, home: q, claimMs: claimNone, leaseMs: cmp.Or(n.LeaseMs, q.policy.LeaseMs, m.cfg.LeaseMs), phase: fresh,
-		extras: Extras{Backoff: mergeBackoff(n.Backoff, q.policy.Backoff), RetentionMs: cmp.Or(n.RetentionMs, q.policy.RetentionMs)},
+		extras: Extras{Backoff: mergeBackoff(n.Backoff, q.policy.Backoff), RetentionMs: cmp.Or(n.RetentionMs, q.policy.RetentionMs), Group: n.Group},
 	}
 	if ttl := cmp.Or(n.TTLMs, q.policy.TTLMs); ttl > 0 {
 		task.extras.ExpiresAtMs = m.now + int64(ttl)
@@ -258,6 +261,9 @@ func (m *machine) configure(t *rapid.T) {
 		p.HistoryTasksMax = rapid.SampledFrom([]uint32{0, 0, 1, 2, 3, 20}).Draw(t, "history max")
 		p.HistoryRetentionMs = rapid.SampledFrom([]uint64{0, 0, 40, 400}).Draw(t, "history retention")
 	}
+	if rapid.Bool().Draw(t, "limited") {
+		p.Limit, p.GroupLimit = drawLimit(t), drawLimit(t)
+	}
 	version := rapid.Uint64Range(0, 9).Draw(t, "version")
 	held := m.held(tenant)
 	err := m.state.Configure(tenant, name, p, version)
@@ -268,6 +274,7 @@ func (m *machine) configure(t *rapid.T) {
 	case err != nil:
 		t.Fatalf("configure: %v", err)
 	case version > q.version:
+		m.limit(q, &p)
 		q.policy, q.version = p, version
 	}
 }

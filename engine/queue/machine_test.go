@@ -97,6 +97,8 @@ func newMachine(t *rapid.T) *machine {
 			IdleMs:             rapid.SampledFrom([]uint64{1, 60_000, 24 * 3600_000}).Draw(t, "idle"),
 			WindowTasks:        rapid.IntRange(2, 4).Draw(t, "window"),
 			WindowsTasks:       rapid.IntRange(1, 12).Draw(t, "windows"),
+			parkedMax:          rapid.SampledFrom([]int{1, 3, 1_000, 1_000}).Draw(t, "parked"),
+			Shards:             rapid.IntRange(0, 3).Draw(t, "shards"),
 			runsMax:            rapid.SampledFrom([]int{1, 2, 1_000}).Draw(t, "runs"),
 			RecurringPerTenant: rapid.IntRange(1, 3).Draw(t, "recurring per tenant max"),
 			RecurringBytesMax:  rapid.SampledFrom([]int64{1_100, 1 << 20}).Draw(t, "recurring bytes max"),
@@ -160,6 +162,9 @@ func (m *machine) recover(t *rapid.T) {
 	clear(m.watched)
 	for _, task := range m.tasks {
 		task.holder = nil
+	}
+	for _, q := range m.order {
+		q.buckets = nil // all are full
 	}
 	m.skipped = m.journal.reserved
 	m.open(t, m.journal.recovered())

@@ -185,6 +185,9 @@ type modelQueue struct {
 	paused       bool
 	policy       Policy
 	version      uint64
+	grouped      bool  // it had a limit of groups
+	own          Limit // the limit of the queue in this shard
+	buckets      map[uint64]*modelBucket
 }
 
 // nextSeq returns a seq above those of all tasks.

@@ -66,6 +66,8 @@ type Policy struct {
 	// If both are 0, the queue has no history.
 	HistoryTasksMax    uint32
 	HistoryRetentionMs uint64
+	Limit              Limit // of the leases of the queue
+	GroupLimit         Limit // of the leases of each group
 }
 
 // Extras contains options that few tasks have. It is immutable and shared between tasks. Nil means
@@ -75,6 +77,14 @@ type Extras struct {
 	RetentionMs uint64  // how long the result is stored; 0 means that it is not stored
 	ExpiresAtMs int64   // the end of the time to live; 0 means that it never ends
 	Unique      *Unique // nil if the task has no unique key
+	Group       uint64  // HashGroup of the task's group; 0 if it has none
+}
+
+func (x *Extras) group() uint64 {
+	if x == nil {
+		return 0
+	}
+	return x.Group
 }
 
 func (x *Extras) unique() *Unique {
@@ -106,13 +116,14 @@ func (x Extras) orNil() *Extras {
 
 func (q *Queue) extras(n *NewTask, now int64, u *Unique) *Extras {
 	ttl := orDefault(n.TTLMs, q.record.Policy.TTLMs)
-	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 && u == nil {
+	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 && u == nil && n.Group == 0 {
 		return q.shared
 	}
 	x := Extras{
 		Backoff:     n.Backoff.or(q.record.Policy.Backoff),
 		RetentionMs: orDefault(n.RetentionMs, q.record.Policy.RetentionMs),
 		Unique:      u,
+		Group:       n.Group,
 	}
 	if ttl > 0 {
 		x.ExpiresAtMs = now + int64(ttl)
@@ -138,6 +149,7 @@ func (s *State) Configure(tenant, name string, p Policy, version uint64) error {
 		q.record.PolicyVersion = version
 		q.setPolicy(p)
 		s.resumeHistory(q)
+		s.limiter.configure(q)
 		s.touch(q)
 	}
 	return nil

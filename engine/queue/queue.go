@@ -13,6 +13,7 @@ type Queue struct {
 	lanes   [Lanes]*lane
 	waiting waiters // subscriptions of waiters that may get tasks
 	leased  leasedRefs
+	limits  *limiting // nil if the queue never had limits
 	rates   rates
 	events  *Events // nil while all counters are 0
 	// finished is nil if the queue has no history, or an empty one.
@@ -54,6 +55,11 @@ func (q *Queue) ID() uint32 { return q.record.ID }
 // first one is in memory. It is math.MaxUint64 for a lane without fresh tasks.
 func (q *Queue) Cursor(priority uint8) uint64 {
 	l := q.lanes[priority]
+	if l != nil && l.parked != nil {
+		if t, ok := l.parked.fresh.Min(); ok {
+			return t.seq
+		}
+	}
 	switch {
 	case q.record.Counts.Fresh == 0 || l != nil && l.freshAll && l.fresh.len() == 0:
 		return math.MaxUint64

@@ -32,6 +32,10 @@ func (l *Limits) Range(field string) (least, most uint64, ok bool) {
 		return 0, HistoryTasksLimit, true
 	case "history_retention_ms":
 		return 0, HistoryRetentionMsMax, true
+	case "leased_max":
+		return 0, leasedMaxMost, true
+	case "burst":
+		return 0, burstMost, true
 	case "multiplier_percent":
 		return multiplierMin, multiplierMax, true
 	case "jitter_percent":

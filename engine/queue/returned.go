@@ -73,6 +73,9 @@ func (ls *lanes) RefillReturned(r Refill, due []SeqDue, more bool) {
 	l.returnedAll, l.returnedEnd = !more, end
 	n := 0
 	for _, t := range while.current(due, from, end) {
+		if l.parked.find(t.returnedKey, true) != nil {
+			continue
+		}
 		if l.returned.Len() >= ls.cfg.WindowTasks || n >= ls.cfg.windowFloor() && ls.returnedTasks >= ls.cfg.WindowsTasks {
 			l.returnedAll, l.returnedEnd = false, t.returnedKey // the rest is in the store only
 			break

@@ -151,5 +151,8 @@ func (s *State) endLease(b *lease, ref *LeaseRef) {
 		s.feed()
 	}
 	s.changed(ref.Ref)
+	if q.limits != nil {
+		s.limiter.ended(q, ref)
+	}
 	s.removeLease(q, b, ref)
 }

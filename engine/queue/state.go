@@ -14,7 +14,8 @@ type State struct {
 	retention
 	cancelled
 	dispatcher
-	recurring recurring // a field, because its names are those of other parts
+	recurring recurring // fields, because their names are those of other parts
+	limiter   limiter
 
 	reserved Reserved // the last reservation in the journal
 }
@@ -77,8 +78,9 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		results: newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums),
 		ttlMs:   orDefault(from.NextExpiryMs, math.MaxInt64),
 	}
+	s.limiter = limiter{env: &s.env, queues: &s.queues, lanes: &s.lanes, leases: &s.leases}
 	s.cancelled = cancelled{max: s.cfg.cancelledMax}
-	s.dispatcher = dispatcher{env: &s.env, queues: &s.queues, lanes: &s.lanes, leases: &s.leases, retention: &s.retention, holders: map[uint32]*Waiter{}}
+	s.dispatcher = dispatcher{env: &s.env, queues: &s.queues, lanes: &s.lanes, leases: &s.leases, retention: &s.retention, limiter: &s.limiter, holders: map[uint32]*Waiter{}}
 	for i := range from.Queues {
 		s.recoverQueue(from.Queues[i])
 	}
@@ -88,6 +90,7 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 			return nil, err
 		}
 	}
+	s.limiter.recover()
 	s.recurring = newRecurring()
 	for i := range from.Recurring {
 		if err := s.recoverRecurring(&from.Recurring[i]); err != nil {

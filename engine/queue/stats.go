@@ -16,10 +16,13 @@ type Stats struct {
 	Removed       uint64 // ever
 	Events        Events
 	Ready         uint64
-	Delayed       uint64
-	Leased        uint64
-	Dead          uint64
-	Bytes         uint64 // total size of the payloads and headers of all stored tasks
+	// Parked is the number of those ready tasks that the last turns of the queue passed over, because
+	// their groups are at their limit.
+	Parked  uint64
+	Delayed uint64
+	Leased  uint64
+	Dead    uint64
+	Bytes   uint64 // total size of the payloads and headers of all stored tasks
 	// Charged is the number of bytes charged for the queue and all of its tasks with their
 	// histories. It excludes results and idempotency keys, whose charges are known only per tenant.
 	Charged uint64
@@ -40,6 +43,7 @@ func (s *Stats) Add(q *Stats) {
 	s.Enqueued += q.Enqueued
 	s.Completed += q.Completed
 	s.Ready += q.Ready
+	s.Parked += q.Parked
 	s.Delayed += q.Delayed
 	s.Leased += q.Leased
 	s.Dead += q.Dead
@@ -97,12 +101,12 @@ func (ls *lanes) Refresh(q *Queue, asOfMs int64) (exact bool) {
 // it requests the task with a Refill.
 func (ls *lanes) knowsOldest(l *lane) bool {
 	known := true
-	if l.due > 0 && l.returned.Len() == 0 {
+	if l.due > uint64(l.parked.returnedLen()) && l.returned.Len() == 0 {
 		ls.askReturned(l, min(oldestTasks, ls.cfg.windowFloor()))
 		known = false
 	}
 	ls.dropGone(l)
-	if l.queue.record.Counts.Fresh > 0 && l.fresh.len() == 0 && !l.freshAll {
+	if l.queue.record.Counts.Fresh > 0 && l.parked.len() == 0 && l.fresh.len() == 0 && !l.freshAll {
 		ls.askFresh(l, min(oldestTasks, ls.cfg.windowFloor()), min(ls.cfg.RefillBytesMax, oldestBytes))
 		known = false
 	}
@@ -122,6 +126,7 @@ func (ls *lanes) Stats(q *Queue, now int64) Stats {
 	if q.events != nil {
 		out.Events = *q.events
 	}
+	out.Parked = uint64(q.Parked())
 	out.EnqueuedPerS, out.CompletedPerS = q.rates.perSecond(now)
 	for _, l := range q.lanes {
 		if l == nil {
@@ -130,6 +135,9 @@ func (ls *lanes) Stats(q *Queue, now int64) Stats {
 		out.Ready += l.due
 		out.Delayed -= l.due
 		if t, ok := l.returned.Min(); ok && l.due > 0 {
+			out.ReadySinceMs = min(out.ReadySinceMs, t.dueAtMs)
+		}
+		if t := l.parked.first(); t != nil {
 			out.ReadySinceMs = min(out.ReadySinceMs, t.dueAtMs)
 		}
 		if l.fresh.len() > 0 {

@@ -51,10 +51,14 @@ func (s *State) withdraw(t *Stored) {
 	s.changed(t.Ref)
 	switch s.part(t) {
 	case partFresh:
-		s.passOver(q.lane(t.Ref.Priority), t.Ref.Seq)
+		l := q.lane(t.Ref.Priority)
+		s.passOver(l, t.Ref.Seq)
+		s.limiter.withdrawn(l, returnedKey{seq: t.Ref.Seq}, false)
 		c.Fresh--
 	case partReturned:
-		s.removeReturned(q.lane(t.Lane), t.Ref, t.Progress.DueAtMs)
+		l := q.lane(t.Lane)
+		s.removeReturned(l, t.Ref, t.Progress.DueAtMs)
+		s.limiter.withdrawn(l, returnedKey{t.Progress.DueAtMs, t.Ref.Seq}, true)
 		c.Returned--
 	case partDead:
 		s.journal.DropDead(t.Ref)
@@ -134,7 +138,10 @@ func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
 	for _, l := range q.lanes {
 		for l != nil && removed < n {
 			var d Delivery
-			ok, blocked := s.pop(l, math.MaxInt64-1, &d)
+			ok, blocked := s.limiter.take(l, &d), false
+			if !ok {
+				ok, blocked = s.pop(l, math.MaxInt64-1, &d)
+			}
 			if blocked {
 				more = true
 			}

@@ -17,6 +17,7 @@ type NewTask struct {
 	Backoff     Backoff
 	RetentionMs uint64
 	Key         string // "" means none
+	Group       uint64 // HashGroup of the header GroupHeader; 0 if there is none
 }
 
 // Task is the immutable part of a stored task. It is written when the task is enqueued, and again
@@ -174,6 +175,8 @@ type Record struct {
 	// Due contains the count of due returned tasks of each lane. It is nil if Counts.Returned is 0.
 	// A State sets it only while it passes the record to the journal, which must not retain it.
 	Due *[Lanes]DueCount
+	// Holes is true if leased tasks without a Progress record may not be below the cursors.
+	Holes bool
 }
 
 // Meta is the record of the shard, written with each commit.

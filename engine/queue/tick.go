@@ -15,6 +15,7 @@ func (s *State) Tick(now int64) {
 	}
 	s.given = 0
 	s.sweepLeases()
+	s.limiter.wake()
 	s.runRecurring()
 }
 
@@ -88,7 +89,7 @@ func (b *lease) expiresAlike(now int64) bool {
 // NextDeadlineMs returns the time of Tick's next work, or math.MaxInt64 if nothing is scheduled.
 func (s *State) NextDeadlineMs() int64 {
 	next := min(
-		s.keys.next(), s.uniques.next(), s.results.next(), s.idle.nextMs(), s.expiry.nextMs(), s.due.nextMs(), s.finishing.nextMs(), s.recurring.due.nextMs(),
+		s.keys.next(), s.uniques.next(), s.results.next(), s.idle.nextMs(), s.expiry.nextMs(), s.due.nextMs(), s.finishing.nextMs(), s.recurring.due.nextMs(), s.limiter.due.nextMs(),
 	)
 	if s.expiring == nil {
 		next = min(next, s.ttlMs)

@@ -60,7 +60,7 @@ func (d *dispatcher) turns() (blocked []*Queue) {
 }
 
 func (d *dispatcher) dispatchTurn(q *Queue) turn {
-	if q.record.Paused || q.starved {
+	if q.record.Paused || q.starved || q.limits != nil && d.limiter.room(q, 1) == 0 {
 		return turnEmpty
 	}
 	passed := 0
@@ -107,7 +107,7 @@ func (d *dispatcher) dispatchTurn(q *Queue) turn {
 		switch {
 		case blocked:
 			return turnAwaits
-		case took > 0:
+		case took > 0 || q.limits != nil && q.limits.tookBreak():
 			return turnTaken
 		}
 		return turnEmpty

@@ -118,6 +118,12 @@ func (l *Limits) CheckPolicy(p *Policy) *FieldError {
 	case b.JitterPercent > jitterMax:
 		return Outside("backoff.jitter_percent", b.JitterPercent, 0, jitterMax)
 	}
+	if err := p.Limit.check("limit"); err != nil {
+		return err
+	}
+	if err := p.GroupLimit.check("group_limit"); err != nil {
+		return err
+	}
 	return l.CheckLease(p.LeaseMs)
 }
 

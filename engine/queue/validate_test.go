@@ -140,6 +140,10 @@ func TestRangesAreThoseOfTheChecks(t *testing.T) {
 		"window_ms":           func(v uint64) *FieldError { return (&NewTask{Key: "k"}).MakeUnique(ForATime, v, First) },
 		"initial_ms":          func(v uint64) *FieldError { return l.CheckPolicy(&Policy{Backoff: Backoff{InitialMs: v}}) },
 		"max_ms":              func(v uint64) *FieldError { return l.CheckPolicy(&Policy{Backoff: Backoff{MaxMs: v}}) },
+		"leased_max":          func(v uint64) *FieldError { return l.CheckPolicy(&Policy{Limit: Limit{LeasedMax: uint32(v)}}) },
+		"burst": func(v uint64) *FieldError {
+			return l.CheckPolicy(&Policy{GroupLimit: Limit{RateMilli: 1, Burst: uint32(v)}})
+		},
 		"multiplier_percent": func(v uint64) *FieldError {
 			return l.CheckPolicy(&Policy{Backoff: Backoff{MultiplierPercent: uint32(v)}})
 		},

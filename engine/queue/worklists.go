@@ -80,9 +80,13 @@ func (qs *queues) flushQueues() bool {
 			}
 			q.record.Lanes |= 1 << n
 			if n <= MaxPriority {
-				q.record.Cursors[n] = l.cursor
+				q.record.Cursors[n] = l.firstFresh()
 			}
 			l.unsaved = 0
+		}
+		if lim := q.limits; lim != nil {
+			lim.holes = lim.holes && !q.noHoles()
+			q.record.Holes = lim.holes
 		}
 		if q.record.Counts.Returned > 0 {
 			q.record.Due = qs.countsOf(q)

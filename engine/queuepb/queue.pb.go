@@ -453,7 +453,8 @@ type NewTask struct {
 	// Texts for the worker, which the server stores with the task and returns with it. At most 32,
 	// with at most 4 KiB together. A key has 1 to 64 characters of a-z, 0-9 and "-_.". A value has at
 	// most 1 KiB of UTF-8 without control characters. The admin service can list the tasks with one
-	// value of the key "kind".
+	// value of the key "kind". The key "group" names the group of the task, such as a customer: see
+	// prony.admin.v1.QueuePolicy.group_limit.
 	Headers map[string]string `protobuf:"bytes,12,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// How long the task holds its idempotency_key, and what a further enqueue with the key gets. If it
 	// is not set, the key is held for the window of the queue or the server.

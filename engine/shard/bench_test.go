@@ -15,13 +15,33 @@ import (
 // none on the file system of the temporary folder. One operation is one cycle of one task.
 func BenchmarkCycle(b *testing.B) {
 	for _, batch := range []int{1, 16, 64} {
-		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) { benchmarkCycle(b, batch) })
+		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) { benchmarkCycle(b, batch, nil, queue.Limit{}) })
+	}
+}
+
+// BenchmarkLimitedCycle compares the cycle of tasks of 100,000 groups, in a queue with a limit of its
+// groups, with that of tasks with another header in a queue without limits.
+func BenchmarkLimitedCycle(b *testing.B) {
+	for _, batch := range []int{16, 64} {
+		for kind, limit := range map[string]queue.Limit{"plain": {}, "groups": {LeasedMax: 1_000_000}} {
+			header := queue.GroupHeader
+			if kind == "plain" {
+				header = "other"
+			}
+			tasks := make([]queue.NewTask, 100_000)
+			for i := range tasks {
+				tasks[i] = queue.NewTask{Queue: "q", Payload: make([]byte, benchPayload-2-3-len(header)-len("customer-00000"))}
+				tasks[i].AddHeaders(map[string]string{header: fmt.Sprintf("customer-%05d", i)})
+			}
+			b.Run(fmt.Sprintf("%s/batch=%d", kind, batch), func(b *testing.B) { benchmarkCycle(b, batch, tasks, limit) })
+		}
 	}
 }
 
 const benchPayload = 64 // bytes
 
-func benchmarkCycle(b *testing.B, batch int) {
+// benchmarkCycle takes the tasks in turn from tasks. nil means equal tasks with a payload.
+func benchmarkCycle(b *testing.B, batch int, tasks []queue.NewTask, limit queue.Limit) {
 	const producers = 32
 	store, err := storage.Open(b.TempDir(), storage.Options{Durability: storage.None})
 	if err != nil {
@@ -30,6 +50,18 @@ func benchmarkCycle(b *testing.B, batch int) {
 	s, err := New(store, Options{})
 	if err != nil {
 		b.Fatal(err)
+	}
+	if limit != (queue.Limit{}) {
+		configured := make(chan error, 1)
+		if err := s.Configure("t", "q", queue.Policy{GroupLimit: limit}, 1, func(_ struct{}, err error) { configured <- err }); err != nil {
+			b.Fatal(err)
+		}
+		if err := <-configured; err != nil {
+			b.Fatal(err)
+		}
+	}
+	if tasks == nil {
+		tasks = []queue.NewTask{{Queue: "q", Payload: make([]byte, benchPayload)}}
 	}
 	w := &benchWorker{b: b, shard: s}
 	b.ReportAllocs()
@@ -40,14 +72,13 @@ func benchmarkCycle(b *testing.B, batch int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	payload := make([]byte, benchPayload)
 	var all sync.WaitGroup
 	for p := range producers {
 		n := b.N / producers
 		if p < b.N%producers {
 			n++
 		}
-		all.Go(func() { produce(b, s, n, batch, payload) })
+		all.Go(func() { produce(b, s, n, batch, tasks[p*len(tasks)/producers:], tasks) })
 	}
 	all.Wait()
 	w.left.Wait()
@@ -63,12 +94,16 @@ type enqueuer interface {
 	Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error
 }
 
-func produce(b *testing.B, s enqueuer, n, batch int, payload []byte) {
+// produce enqueues n tasks: first those of from, and then all of them again and again.
+func produce(b *testing.B, s enqueuer, n, batch int, from, all []queue.NewTask) {
 	done := make(chan error, 1)
 	for n > 0 {
 		tasks := make([]queue.NewTask, min(n, batch))
 		for i := range tasks {
-			tasks[i] = queue.NewTask{Queue: "q", Payload: payload}
+			tasks[i] = from[0]
+			if from = from[1:]; len(from) == 0 {
+				from = all
+			}
 		}
 		n -= len(tasks)
 		if err := s.Enqueue("t", tasks, func(_ []queue.Enqueued, err error) { done <- err }); err != nil {

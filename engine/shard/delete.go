@@ -95,7 +95,7 @@ func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 		q := queueName{st.Tenant, st.Name}
 		// If the queue is created again, its tasks are placed as those of a queue that was never
 		// configured.
-		g.places.follow(q, queue.Spread, g.places.next(q))
+		g.places.follow(q, &queue.Policy{}, g.places.next(q))
 	}
 	return err
 }

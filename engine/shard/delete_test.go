@@ -43,7 +43,7 @@ func TestAQueueIsDeletedFromAllShards(t *testing.T) {
 	all, err := AwaitReply(ctx, f.Stats)
 	require.NoError(t, err)
 	assert.Empty(t, all, "the deleted queue has no figures")
-	assert.NotContains(t, *f.places.ordered.Load(), queueName{tenant, "q"})
+	assert.NotContains(t, *f.places.pins.Load(), queueName{tenant, "q"})
 	f.enqueueAt(0, newTasks("q", 1)...)
 	st, err = f.QueueStats(ctx, tenant, "q")
 	require.NoError(t, err)

@@ -83,7 +83,7 @@ func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, 
 	}
 	g := &Group{size: shards, clock: nowMs, log: log, subs: map[*GroupSubscription]func(error){}}
 	g.here.Store(newView(make([]*Shard, shards)))
-	g.places.begin(map[queueName]struct{}{}, map[queueName]policyVersions{})
+	g.places.begin(map[queueName]pin{}, map[queueName]policyVersions{})
 	return g, nil
 }
 
@@ -136,6 +136,7 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 			o.NowMs = now
 		}
 		g.clock, o.Number = o.NowMs, i
+		o.Queue.Shard, o.Queue.Shards = i, len(stores)
 		if o.Log == nil {
 			o.Log = slog.New(slog.DiscardHandler)
 		}

@@ -43,14 +43,14 @@ func benchmarkGroupCycle(b *testing.B, shards, batch int) {
 		b.Fatal(err)
 	}
 	close(w.ready)
-	payload := make([]byte, benchPayload)
+	tasks := []queue.NewTask{{Queue: "q", Payload: make([]byte, benchPayload)}}
 	var all sync.WaitGroup
 	for p := range producers {
 		n := b.N / producers
 		if p < b.N%producers {
 			n++
 		}
-		all.Go(func() { produce(b, g, n, batch, payload) })
+		all.Go(func() { produce(b, g, n, batch, tasks, tasks) })
 	}
 	all.Wait()
 	w.left.Wait()

@@ -70,7 +70,9 @@ func (f *groupFixture) stop() {
 }
 
 // pin makes a queue ordered, only in the group's memory.
-func (f *groupFixture) pin(name string) { f.places.follow(queueName{tenant, name}, queue.Ordered, 1) }
+func (f *groupFixture) pin(name string) {
+	f.places.follow(queueName{tenant, name}, &queue.Policy{Placement: queue.Ordered}, 1)
+}
 
 func (f *groupFixture) enqueueLater(tasks ...queue.NewTask) <-chan reply[[]queue.Enqueued] {
 	f.t.Helper()

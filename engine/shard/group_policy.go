@@ -12,8 +12,16 @@ import (
 // Configure sets the policy of a queue in every shard, and creates the queue if it does not exist.
 // If it fails, or ctx ends, only some shards may have the new policy. All shards agree again after
 // the next Configure of the queue or a restart.
+//
+// The error is a *queue.FieldError if the shards cannot apply the limits of the policy.
 func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Policy) error {
 	q := queueName{tenant, name}
+	if err := p.CheckShards(g.size); err != nil {
+		return err
+	}
+	if err := g.checkGroupLimit(ctx, tenant, name, &p); err != nil {
+		return err
+	}
 	shards, err := g.here.Load().all()
 	if err != nil {
 		return err
@@ -24,7 +32,7 @@ func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Poli
 			return s.Configure(tenant, name, p, version, reply)
 		}, func(none []struct{}, err error) {
 			if err == nil {
-				g.places.follow(q, p.Placement, version)
+				g.places.follow(q, &p, version)
 			}
 			reply(none, err)
 		})
@@ -77,18 +85,18 @@ func (g *Group) learnPolicies() error {
 		return fmt.Errorf("read the queues' policies: %w", err)
 	}
 	merged := MergeStats(all)
-	ordered, versions := map[queueName]struct{}{}, map[queueName]policyVersions{}
+	pins, versions := map[queueName]pin{}, map[queueName]policyVersions{}
 	for i := range merged {
 		q := &merged[i]
 		name := queueName{q.Tenant, q.Name}
 		if q.PolicyVersion > 0 {
 			versions[name] = policyVersions{given: q.PolicyVersion, placed: q.PolicyVersion}
 		}
-		if q.Policy.Placement == queue.Ordered {
-			ordered[name] = struct{}{}
+		if to := pinOf(&q.Policy); to != notPinned {
+			pins[name] = to
 		}
 	}
-	g.places.begin(ordered, versions)
+	g.places.begin(pins, versions)
 	if len(all) == 1 {
 		return nil
 	}
@@ -108,7 +116,7 @@ func (g *Group) learnPoliciesOf(s *Shard) error {
 	}
 	for i := range stats {
 		if q := &stats[i]; q.PolicyVersion > 0 {
-			g.places.follow(queueName{q.Tenant, q.Name}, q.Policy.Placement, q.PolicyVersion)
+			g.places.follow(queueName{q.Tenant, q.Name}, &q.Policy, q.PolicyVersion)
 		}
 	}
 	return nil

@@ -49,9 +49,9 @@ func TestOrderedQueuesAreInOneShard(t *testing.T) {
 		shards[first.Shard] = true
 	}
 	assert.Greater(t, len(shards), 1, "queues are distributed over shards")
-	f.places.follow(queueName{tenant, "a"}, queue.Spread, 2)
-	f.places.follow(queueName{tenant, "b"}, queue.Spread, 0) // an earlier change that arrives late
-	f.places.follow(queueName{"other", "c"}, queue.Spread, 2)
+	f.places.follow(queueName{tenant, "a"}, &queue.Policy{}, 2)
+	f.places.follow(queueName{tenant, "b"}, &queue.Policy{}, 0) // an earlier change that arrives late
+	f.places.follow(queueName{"other", "c"}, &queue.Policy{}, 2)
 	seen := map[uint16]bool{}
 	for range 4 {
 		seen[f.enqueue(newTasks("a", 1)...)[0].Shard] = true

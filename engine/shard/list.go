@@ -3,6 +3,7 @@ package shard
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
@@ -45,8 +46,13 @@ func (s *Shard) List(l List, reply func(Listed, error)) error {
 			}
 			s.reading.Go(func() {
 				page, err := b.read(s.store)
-				if b.list.State == Leased && err == nil {
+				switch {
+				case err != nil:
+				case b.list.State == Leased:
 					s.currentLeases(page, reply)
+					return
+				case b.list.State == Ready && b.holes:
+					s.withoutLeased(page, reply)
 					return
 				}
 				reply(page, err)
@@ -61,6 +67,7 @@ type listing struct {
 	queueID uint32
 	nowMs   int64
 	cursors [queue.MaxPriority + 1]uint64
+	holes   bool // leased tasks may not be below the cursors
 }
 
 func newListing(state *queue.State, l List, nowMs int64) (listing, error) {
@@ -69,6 +76,7 @@ func newListing(state *queue.State, l List, nowMs int64) (listing, error) {
 		return listing{}, ErrNoQueue
 	}
 	b := listing{list: l, queueID: q.ID(), nowMs: nowMs}
+	b.holes = q.Holes()
 	for p := range b.cursors {
 		b.cursors[p] = q.Cursor(uint8(p))
 	}
@@ -86,6 +94,20 @@ func (s *Shard) currentLeases(page Listed, reply func(Listed, error)) {
 					page.Tasks[i].Lease = lease
 				}
 			}
+			return page, nil
+		},
+		reply: reply,
+	})
+	if err != nil {
+		reply(Listed{}, err)
+	}
+}
+
+// withoutLeased replies with a page of ready tasks. It removes those that are leased.
+func (s *Shard) withoutLeased(page Listed, reply func(Listed, error)) {
+	err := put(s, &query[Listed]{
+		decided: func(d *decider, _ int64) (Listed, error) {
+			page.Tasks = slices.DeleteFunc(page.Tasks, func(f Found) bool { return d.state.Leased(&f.Stored) })
 			return page, nil
 		},
 		reply: reply,

@@ -8,13 +8,34 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// directory records which queues have ordered placement, and the versions of the queues' policies.
-// Placing a task reads ordered without a lock; a change replaces the map with a changed copy.
+// directory records which queues do not let any shard store any task, and the versions of the
+// queues' policies. Placing a task reads pins without a lock; a change replaces the map with a
+// changed copy.
 type directory struct {
-	ordered atomic.Pointer[map[queueName]struct{}]
+	pins atomic.Pointer[map[queueName]pin]
 
 	mu       sync.Mutex
 	versions map[queueName]policyVersions // of each queue that was ever configured
+}
+
+// pin determines which tasks of a queue go to the same shard.
+type pin uint8
+
+const (
+	notPinned pin = iota
+	byQueue       // all
+	byGroup       // those of each group, so that this shard can apply the limit of the group
+)
+
+// pinOf returns how the tasks of a queue with a policy are placed.
+func pinOf(p *queue.Policy) pin {
+	switch {
+	case p.Placement == queue.Ordered:
+		return byQueue
+	case p.GroupLimit != queue.Limit{}:
+		return byGroup
+	}
+	return notPinned
 }
 
 // policyVersions contains the versions of one queue's policy. Versions only grow. Of two concurrent
@@ -35,7 +56,7 @@ func (d *directory) next(q queueName) uint64 {
 
 // follow makes placement use the policy p of a queue, unless placement already uses a later
 // version. Every shard that the node serves must already have the policy.
-func (d *directory) follow(q queueName, p queue.Placement, version uint64) {
+func (d *directory) follow(q queueName, p *queue.Policy, version uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v := d.versions[q]
@@ -45,31 +66,38 @@ func (d *directory) follow(q queueName, p queue.Placement, version uint64) {
 	v.placed = version
 	v.given = max(v.given, version)
 	d.versions[q] = v
-	ordered := *d.ordered.Load()
-	if _, is := ordered[q]; is == (p == queue.Ordered) {
+	pins, to := *d.pins.Load(), pinOf(p)
+	if pins[q] == to {
 		return
 	}
-	ordered = maps.Clone(ordered)
-	if p == queue.Ordered {
-		ordered[q] = struct{}{}
+	pins = maps.Clone(pins)
+	if to == notPinned {
+		delete(pins, q)
 	} else {
-		delete(ordered, q)
+		pins[q] = to
 	}
-	d.ordered.Store(&ordered)
+	d.pins.Store(&pins)
 }
 
 // begin sets the initial contents, before the group serves calls.
-func (d *directory) begin(ordered map[queueName]struct{}, versions map[queueName]policyVersions) {
+func (d *directory) begin(pins map[queueName]pin, versions map[queueName]policyVersions) {
 	d.versions = versions
-	d.ordered.Store(&ordered)
+	d.pins.Store(&pins)
 }
 
 // pinned returns the shard that must store a task, or false if any shard may store it. All tasks of
-// a queue with the same idempotency key go to one shard, so that this shard finds duplicates.
-func (g *Group) pinned(ordered map[queueName]struct{}, tenant string, t *queue.NewTask) (shard int, is bool) {
-	if len(ordered) > 0 {
-		if _, is := ordered[queueName{tenant, t.Queue}]; is {
+// a queue with the same idempotency key go to one shard, so that this shard finds duplicates. In a
+// queue with a limit of groups, all tasks of a group go to one shard, whatever keys they have.
+func (g *Group) pinned(pins map[queueName]pin, tenant string, t *queue.NewTask) (shard int, is bool) {
+	if len(pins) > 0 {
+		switch pins[queueName{tenant, t.Queue}] {
+		case byQueue:
 			return g.owner(tenant, t.Queue), true
+		case byGroup:
+			if t.Group != 0 {
+				return g.groupOwner(t.Group), true
+			}
+		case notPinned:
 		}
 	}
 	if t.Key != "" {
@@ -77,6 +105,9 @@ func (g *Group) pinned(ordered map[queueName]struct{}, tenant string, t *queue.N
 	}
 	return 0, false
 }
+
+// groupOwner returns the shard that a group is assigned to.
+func (g *Group) groupOwner(group uint64) int { return int(group % uint64(g.size)) }
 
 // owner returns the shard that a name is assigned to. Its results must never change, because tasks
 // are stored in the shards that it chose.
@@ -102,11 +133,11 @@ type target struct {
 // place chooses the shards of a call's tasks. All tasks of a call that are not pinned go to the
 // same shard, so that a batch is not split. Those of the next call go to the next shard.
 func (g *Group) place(v *view, tenant string, tasks []queue.NewTask) target {
-	ordered := *g.places.ordered.Load()
+	pins := *g.places.pins.Load()
 	to := target{one: -1}
 	spread := -1
 	for i := range tasks {
-		shard, is := g.pinned(ordered, tenant, &tasks[i])
+		shard, is := g.pinned(pins, tenant, &tasks[i])
 		if !is {
 			if spread < 0 {
 				spread = v.led[(g.spread.Add(1)-1)%uint32(len(v.led))]

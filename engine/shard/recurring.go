@@ -13,6 +13,36 @@ import (
 // It is the shard that stores the queue's tasks if the queue has ordered placement.
 func (g *Group) RecurringShard(tenant, name string) int { return g.owner(tenant, name) }
 
+// A recurring task enqueues in the shard of its queue, which need not be the shard of a group.
+const groupsOfRecurring = "but the shard of a group and that of the recurring tasks may differ in a spread queue with a group limit: use placement ORDERED"
+
+func (g *Group) pinsGroups(tenant, name string) bool {
+	return (*g.places.pins.Load())[queueName{tenant, name}] == byGroup
+}
+
+// checkGroupLimit returns a *queue.FieldError if the queue has recurring tasks whose groups could not
+// be limited by the policy p. It does nothing if another node leads their shard.
+func (g *Group) checkGroupLimit(ctx context.Context, tenant, name string, p *queue.Policy) error {
+	if g.size == 1 || pinOf(p) != byGroup || g.here.Load().shards[g.RecurringShard(tenant, name)] == nil {
+		return nil
+	}
+	_, err := ofRecurring(ctx, g, tenant, name, nil, func(d *decider, _ *queue.Queue) (none struct{}, err error) {
+		after := ""
+		for {
+			page := d.state.ListRecurring(tenant, name, name, after, recurringDeletesMax)
+			for i := range page {
+				if after = page[i].Name; page[i].Spec.Template.Headers[queue.GroupHeader] != "" {
+					return none, &queue.FieldError{Field: "policy.group_limit", Problem: fmt.Sprintf("is set, and the recurring task %q has a group, %s", after, groupsOfRecurring)}
+				}
+			}
+			if len(page) < recurringDeletesMax {
+				return none, nil
+			}
+		}
+	})
+	return err
+}
+
 // ofRecurring decides a command on recurring tasks of a queue in their shard. refused is as in query.
 // q is nil if the queue does not exist.
 func ofRecurring[T any](ctx context.Context, g *Group, tenant, queueName string, refused func(error) (T, error), decided func(d *decider, q *queue.Queue) (T, error)) (T, error) {
@@ -36,6 +66,9 @@ func ofRecurring[T any](ctx context.Context, g *Group, tenant, queueName string,
 // SetRecurring creates a recurring task, or replaces its spec: see queue.State.SetRecurring. The
 // caller must not change the spec's payload and headers afterwards.
 func (g *Group) SetRecurring(ctx context.Context, tenant, queueName, name string, spec queue.RecurringSpec) (queue.RecurringView, error) {
+	if g.size > 1 && spec.Template.Headers[queue.GroupHeader] != "" && g.pinsGroups(tenant, queueName) {
+		return queue.RecurringView{}, &queue.FieldError{Field: "task.headers", Problem: "has a group, " + groupsOfRecurring}
+	}
 	return ofRecurring(ctx, g, tenant, queueName, refuseAll[queue.RecurringView], func(d *decider, _ *queue.Queue) (v queue.RecurringView, err error) {
 		if err := d.shard.admit(); err != nil {
 			return v, err

@@ -303,6 +303,7 @@ func drawExtras(t *rapid.T) *queue.Extras {
 	}
 	return &queue.Extras{
 		Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: rapid.Int64().Draw(t, "expires"), Unique: drawUnique(t),
+		Group: rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "group"),
 	}
 }
 

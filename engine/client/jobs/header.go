@@ -10,6 +10,9 @@ import (
 // KindHeader is the key of the header that contains the kind of a task.
 const KindHeader = "kind"
 
+// GroupHeader is the key of the header that names the group of a job: see Group.
+const GroupHeader = "group"
+
 func setHeader(t *client.Task, key, value string) {
 	headers := maps.Clone(t.Headers) // the caller may use the map for several tasks
 	if headers == nil {

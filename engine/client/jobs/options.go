@@ -64,6 +64,11 @@ func Unique(key string, u client.Unique) EnqueueOption {
 	return with(func(t *client.Task) { t.Key, t.Unique = key, &u })
 }
 
+// Group sets the group of the job, such as a customer: a queue may limit the leases of each group.
+func Group(name string) EnqueueOption {
+	return with(func(t *client.Task) { setHeader(t, GroupHeader, name) })
+}
+
 // Header adds a header. The key must not be KindHeader.
 func Header(key, value string) EnqueueOption {
 	return with(func(t *client.Task) { setHeader(t, key, value) })

@@ -142,6 +142,23 @@ func TestAUniqueTask(t *testing.T) {
 	assert.Contains(t, s.ok("queues", "show", "q", "--output", "json"), `"key_window_ms": "604800000"`)
 }
 
+func TestLimitsOfAQueue(t *testing.T) {
+	s, _ := serveInProcess(t)
+	shown := s.ok("queues", "configure", "q", "--placement", "ordered", "--leased-max", "5", "--rate", "2.5", "--burst", "4", "--group-leased-max", "1")
+	assertRow(t, shown, "limit", "5 leased, 2.5/s, burst 4")
+	assertRow(t, shown, "group limit", "1 leased")
+	for range 2 {
+		s.ok("enqueue", "--queue", "q", "--header", "group=a", "hello")
+	}
+	s.ok("claim", "--queue", "q", "--max", "2")
+	assertRow(t, s.ok("queues", "show", "q"), "parked", "1")
+	shown = s.ok("queues", "configure", "q", "--rate", "0", "--burst", "0", "--group-leased-max", "0")
+	assertRow(t, shown, "limit", "5 leased")
+	assertRow(t, shown, "group limit", "none")
+	s.run("queues", "configure", "q", "--group-burst", "3").fails(exitUsage, "queued: --group-burst: is set without rate_per_s: set both")
+	s.run("queues", "configure", "q", "--rate", "-1").fails(exitUsage, "--rate")
+}
+
 // The refusals of a call with several items are reported per item, and the other items take effect.
 func TestItemsAreRefusedAlone(t *testing.T) {
 	s, _ := serveInProcess(t)

@@ -24,6 +24,7 @@ type policyFlags struct {
 	keyWindow, historyRetention                    time.Duration
 	historyMax                                     uint32
 	multiplier, jitter                             uint32
+	limit, groupLimit                              limitFlags
 	reset                                          bool
 }
 
@@ -42,6 +43,8 @@ func (f *policyFlags) define(flags *pflag.FlagSet) {
 	durationFlag(flags, &f.keyWindow, "key-window", "how long a task holds its idempotency key, at most 30d")
 	numberFlag(flags, &f.historyMax, "history-max", 0, "number of finished tasks that each shard keeps in the history, at most 1000000; 0: no limit")
 	durationFlag(flags, &f.historyRetention, "history-retention", "how long finished tasks stay in the history, at most 366d; 0s: no limit; if both are 0, the queue has no history")
+	f.limit.define(flags, "", "of the queue")
+	f.groupLimit.define(flags, "group-", "of each group: of the tasks with the same header group")
 	flags.BoolVar(&f.reset, "reset", false, "reset everything else to the server's defaults")
 }
 
@@ -66,6 +69,55 @@ func (f *policyFlags) apply(flags *pflag.FlagSet, p *adminpb.QueuePolicy) {
 	set("key-window", func() { p.KeyWindowMs = ms(f.keyWindow) })
 	set("history-max", func() { p.HistoryTasksMax = f.historyMax })
 	set("history-retention", func() { p.HistoryRetentionMs = ms(f.historyRetention) })
+	f.limit.apply(flags, "", &p.Limit)
+	f.groupLimit.apply(flags, "group-", &p.GroupLimit)
+}
+
+// limitFlags are the flags for a limit of leases.
+type limitFlags struct {
+	leasedMax, burst uint32
+	rate             float64
+}
+
+func (f *limitFlags) define(flags *pflag.FlagSet, prefix, of string) {
+	numberFlag(flags, &f.leasedMax, prefix+"leased-max", 0, "largest number of tasks "+of+" that are leased at once; 0: unlimited")
+	flags.Var(rateValue{&f.rate}, prefix+"rate", "largest number of leases "+of+" per second, 0.001 to 1000000; 0: unlimited")
+	numberFlag(flags, &f.burst, prefix+"burst", 0, "leases "+of+" that may start together; default: those of one second")
+}
+
+func (f *limitFlags) apply(flags *pflag.FlagSet, prefix string, to **adminpb.Limit) {
+	set := func(name string, do func(l *adminpb.Limit)) {
+		if flags.Changed(prefix + name) {
+			if *to == nil {
+				*to = &adminpb.Limit{}
+			}
+			do(*to)
+		}
+	}
+	set("leased-max", func(l *adminpb.Limit) { l.LeasedMax = f.leasedMax })
+	set("rate", func(l *adminpb.Limit) { l.RatePerS = f.rate })
+	set("burst", func(l *adminpb.Limit) { l.Burst = f.burst })
+}
+
+// rateValue is a flag for a number of leases per second.
+type rateValue struct{ to *float64 }
+
+func (v rateValue) Set(text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
+		return errors.New("is not a valid number")
+	}
+	*v.to = n
+	return nil
+}
+
+func (rateValue) Type() string { return "number" }
+
+func (v rateValue) String() string {
+	if v.to == nil || *v.to == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(*v.to, 'f', -1, 64)
 }
 
 func (a queueCommands) configure() *cobra.Command {
@@ -81,6 +133,7 @@ The policy is read, changed and written back: one of two changes at the same tim
 		Example: `  queued queues configure mail --max-attempts 5 --backoff-initial 10s --backoff-max 1h
   queued queues configure ledger --placement ordered
   queued queues configure mail --history-max 10000 --history-retention 30d
+  queued queues configure calls --rate 50 --group-leased-max 2
   queued queues configure mail --reset`,
 		Args: oneArg("QUEUE"),
 	}

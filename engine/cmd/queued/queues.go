@@ -111,6 +111,7 @@ func queueRows(t *table, q *adminpb.Queue) {
 	t.row("queue", q.GetQueue())
 	t.row("paused", q.GetPaused())
 	t.row("ready", q.GetReady())
+	t.row("parked", q.GetParked())
 	t.row("delayed", q.GetDelayed())
 	t.row("leased", q.GetLeased())
 	t.row("dead", q.GetDead())
@@ -138,6 +139,22 @@ func queueRows(t *table, q *adminpb.Queue) {
 	t.row("results kept", none(p.GetResultRetentionMs()))
 	t.row("history", historyOf(p))
 	t.row("key window", ofServer(p.GetKeyWindowMs(), spell(p.GetKeyWindowMs())))
+	t.row("limit", limitText(p.GetLimit()))
+	t.row("group limit", limitText(p.GetGroupLimit()))
+}
+
+func limitText(l *adminpb.Limit) string {
+	var parts []string
+	if n := l.GetLeasedMax(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d leased", n))
+	}
+	if n := l.GetRatePerS(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%g/s", n))
+	}
+	if n := l.GetBurst(); n > 0 {
+		parts = append(parts, fmt.Sprintf("burst %d", n))
+	}
+	return or(strings.Join(parts, ", "), "none")
 }
 
 // historyOf describes the history of a queue.

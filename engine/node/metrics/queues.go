@@ -81,6 +81,8 @@ func newQueueCollector(stats func() ([]queue.Stats, error), nowMs func() int64, 
 		}
 		return 0
 	})
+	add(prometheus.GaugeValue, "parked_tasks", "Ready tasks that were passed over, because their groups are at their limit.",
+		func(q *queue.Stats, _ int64) float64 { return float64(q.Parked) })
 	add(prometheus.GaugeValue, "payload_bytes", "Payload bytes of the stored tasks.", func(q *queue.Stats, _ int64) float64 { return float64(q.Bytes) })
 	add(prometheus.GaugeValue, "oldest_ready_seconds", "Time since the oldest ready task became ready; 0 without a ready task.",
 		func(q *queue.Stats, nowMs int64) float64 { return float64(max(0, nowMs-q.ReadySinceMs)) / 1_000 })

@@ -40,7 +40,7 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 	var stats []queue.Stats
 	for i := range uint64(5) {
 		stats = append(stats, queue.Stats{
-			Tenant: "t", Name: fmt.Sprint(i), Ready: i, Delayed: 10 * i, Leased: 100 * i, Dead: 1000 * i, Enqueued: 10_000 * i, Completed: 3,
+			Tenant: "t", Name: fmt.Sprint(i), Ready: i, Delayed: 10 * i, Leased: 100 * i, Dead: 1000 * i, Parked: i, Enqueued: 10_000 * i, Completed: 3,
 			Removed: 7, Bytes: 1 << i, ReadySinceMs: 60_000 - 1_000*int64(i), Paused: i >= 3,
 			Events: queue.Events{FailedAttempts: i, ExpiredLeases: 10 * i, Retries: 100 * i, Cancelled: 1_000 * i, Died: [4]uint64{0, i, 10 * i, 100 * i}},
 		})
@@ -51,6 +51,7 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 	all := gathered(t, c)
 	assert.InDelta(t, 35, all["prony_removed_total"], 0)
 	assert.InDelta(t, 31, all["prony_payload_bytes"], 0)
+	assert.InDelta(t, 10, all["prony_parked_tasks"], 0)
 	assert.InDelta(t, 4.5, all["prony_oldest_ready_seconds"], 0)
 	assert.InDelta(t, 0.5, all["prony_queue_oldest_ready_seconds 0 t"], 0)
 	assert.Zero(t, all["prony_queue_oldest_ready_seconds _other t"], "the other queues have no ready task")
@@ -103,7 +104,7 @@ func TestQueueSumsNameNoTenantAndMatchTheQueues(t *testing.T) {
 		stats := make([]queue.Stats, len(keys))
 		for i, k := range keys {
 			stats[i] = queue.Stats{
-				Tenant: k.tenant, Name: k.queue, Ready: small.Draw(r, "ready"), Delayed: small.Draw(r, "delayed"), Leased: small.Draw(r, "leased"),
+				Tenant: k.tenant, Name: k.queue, Ready: small.Draw(r, "ready"), Parked: small.Draw(r, "parked"), Delayed: small.Draw(r, "delayed"), Leased: small.Draw(r, "leased"),
 				Dead: small.Draw(r, "dead"), Enqueued: small.Draw(r, "enqueued"), Completed: small.Draw(r, "completed"), Removed: small.Draw(r, "removed"),
 				Paused: rapid.Bool().Draw(r, "paused"), Events: queue.Events{
 					FailedAttempts: small.Draw(r, "failed"), ExpiredLeases: small.Draw(r, "expired leases"), Retries: small.Draw(r, "retries"),
@@ -126,7 +127,7 @@ func TestQueueSumsNameNoTenantAndMatchTheQueues(t *testing.T) {
 			}
 		}
 		for _, name := range []string{
-			"enqueued_total", "completed_total", "removed_total", "payload_bytes", "tasks ready", "tasks delayed", "tasks leased", "tasks dead",
+			"enqueued_total", "completed_total", "removed_total", "payload_bytes", "parked_tasks", "tasks ready", "tasks delayed", "tasks leased", "tasks dead",
 			"failed_attempts_total", "expired_leases_total", "retries_total", "cancelled_total",
 			"dead_letters_total attempts", "dead_letters_total expired", "dead_letters_total permanent",
 		} {

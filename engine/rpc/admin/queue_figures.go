@@ -12,7 +12,7 @@ import (
 func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 	m := &adminpb.Queue{
 		Tenant: q.Tenant, Queue: q.Name, Paused: q.Paused, Policy: policyMessage(&q.Policy),
-		Ready: q.Ready, Delayed: q.Delayed, Leased: q.Leased, Dead: q.Dead, Bytes: q.Charged,
+		Ready: q.Ready, Parked: q.Parked, Delayed: q.Delayed, Leased: q.Leased, Dead: q.Dead, Bytes: q.Charged,
 		Enqueued: q.Enqueued, Completed: q.Completed, Removed: q.Removed,
 		EnqueuedPerS: q.EnqueuedPerS, CompletedPerS: q.CompletedPerS,
 		Events: eventsMessage(&q.Events),
@@ -28,7 +28,7 @@ func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 func figuresOf(m *adminpb.Queue, nowMs int64) queue.Stats {
 	q := queue.Stats{
 		Tenant: m.GetTenant(), Name: m.GetQueue(), Paused: m.GetPaused(), Policy: policyOf(m.GetPolicy()),
-		Ready: m.GetReady(), Delayed: m.GetDelayed(), Leased: m.GetLeased(), Dead: m.GetDead(), Charged: m.GetBytes(),
+		Ready: m.GetReady(), Parked: m.GetParked(), Delayed: m.GetDelayed(), Leased: m.GetLeased(), Dead: m.GetDead(), Charged: m.GetBytes(),
 		Enqueued: m.GetEnqueued(), Completed: m.GetCompleted(), Removed: m.GetRemoved(),
 		EnqueuedPerS: m.GetEnqueuedPerS(), CompletedPerS: m.GetCompletedPerS(), ReadySinceMs: math.MaxInt64,
 		Events: eventsOf(m.GetEvents()),
@@ -60,6 +60,7 @@ func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
 		Placement: adminpb.Placement_PLACEMENT_SPREAD, MaxAttempts: p.MaxAttempts, LeaseMs: p.LeaseMs,
 		TtlMs: p.TTLMs, ResultRetentionMs: p.RetentionMs, KeyWindowMs: p.KeyWindowMs,
 		HistoryTasksMax: p.HistoryTasksMax, HistoryRetentionMs: p.HistoryRetentionMs,
+		Limit: limitMessage(p.Limit), GroupLimit: limitMessage(p.GroupLimit),
 	}
 	if p.Placement == queue.Ordered {
 		m.Placement = adminpb.Placement_PLACEMENT_ORDERED
@@ -76,10 +77,24 @@ func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
 func policyOf(m *adminpb.QueuePolicy) queue.Policy {
 	p := queue.Policy{
 		MaxAttempts: m.GetMaxAttempts(), LeaseMs: m.GetLeaseMs(), Backoff: call.BackoffOf(m.GetBackoff()),
-		TTLMs: m.GetTtlMs(), RetentionMs: m.GetResultRetentionMs(), KeyWindowMs: m.GetKeyWindowMs(), HistoryTasksMax: m.GetHistoryTasksMax(), HistoryRetentionMs: m.GetHistoryRetentionMs(), Placement: queue.Spread,
+		TTLMs: m.GetTtlMs(), RetentionMs: m.GetResultRetentionMs(), KeyWindowMs: m.GetKeyWindowMs(), Placement: queue.Spread,
+		HistoryTasksMax: m.GetHistoryTasksMax(), HistoryRetentionMs: m.GetHistoryRetentionMs(),
+		Limit: limitOf(m.GetLimit()), GroupLimit: limitOf(m.GetGroupLimit()),
 	}
 	if m.GetPlacement() == adminpb.Placement_PLACEMENT_ORDERED {
 		p.Placement = queue.Ordered
 	}
 	return p
+}
+
+func limitMessage(l queue.Limit) *adminpb.Limit {
+	if l == (queue.Limit{}) {
+		return nil
+	}
+	return &adminpb.Limit{LeasedMax: l.LeasedMax, RatePerS: l.RatePerS(), Burst: l.Burst}
+}
+
+// limitOf converts a message to a limit. It is the inverse of limitMessage.
+func limitOf(m *adminpb.Limit) queue.Limit {
+	return queue.Limit{LeasedMax: m.GetLeasedMax(), RateMilli: queue.RateMilli(m.GetRatePerS()), Burst: m.GetBurst()}
 }

@@ -20,7 +20,7 @@ import (
 // keeps the leases in memory. It checks that:
 //
 //   - a task is in exactly one state: never claimed (it has no progress, and its seq is not below
-//     its lane's cursor), returned (it has progress and a due record), leased (it is in one live
+//     its lane's cursor, as that of a leased task may be if the record of the queue has holes), returned (it has progress and a due record), leased (it is in one live
 //     lease) or dead (it has progress and a dead record)
 //   - a queue's counters match its tasks, including the tasks that were due when its record was
 //     written
@@ -324,7 +324,7 @@ func (c *checker) state(q *checkedQueue, t *checkedTask, leased, hasDue bool) {
 	switch {
 	case t.dead && !leased && !hasDue && t.hasProgress:
 		q.counted.Dead++
-	case leased && !t.dead && !hasDue && (t.hasProgress || behind):
+	case leased && !t.dead && !hasDue && (t.hasProgress || behind || q.Holes):
 		q.counted.Leased++
 	case hasDue && !t.dead && !leased:
 		q.counted.Returned++

@@ -20,8 +20,10 @@ import (
 //	7  of a task, a due record and a lease batch: unique keys; of a queue: the key window
 //	8  of a due record, a progress and a unique key: the changed priority of the task
 //	9  of a queue: the history of its finished tasks, and its policy; of a lease batch and a progress: times of claims
+//	10 of a task, a due record and a lease batch: the group; of a queue: the limits, and whether
+//	   leased tasks may not be below the cursors
 //
-// A store without such tasks, leases and queues contains no record in formats 4 to 9.
+// A store without such tasks, leases and queues contains no record in formats 4 to 10.
 const (
 	Format        = 3
 	formatOldest  = 2
@@ -31,7 +33,8 @@ const (
 	formatUnique  = 7
 	formatShift   = 8
 	formatHistory = 9
-	FormatNewest  = formatHistory
+	formatLimits  = 10
+	FormatNewest  = formatLimits
 )
 
 // Encoder encodes successive records into the same buffer.
@@ -93,7 +96,7 @@ func DecodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 // EncodeProgress encodes the progress of a task:
 //
 //	format | due | attempts | attempts max | token | expires | history | (note bytes, since format 6) | (priority shift, since format 8)
-//	| (first claim | last claim, in format 9)
+//	| (first claim | last claim, since format 9)
 func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.start()
 	e.int(p.DueAtMs)
@@ -196,7 +199,7 @@ func DecodeResult(b []byte) (queue.Result, error) {
 // neighbours differ little:
 //
 //	format | number of refs | (queue | priority | seq | attempt | attempts max | lease | payload bytes | expires | has progress | extras)…
-//	| (claimed, in format 9)
+//	| (claimed, since format 9)
 func EncodeLease(e *Encoder, refs []queue.LeaseRef, claimedMs int64) {
 	e.start()
 	e.uint(uint64(len(refs)))
@@ -218,7 +221,9 @@ func EncodeLease(e *Encoder, refs []queue.LeaseRef, claimedMs int64) {
 		queueID, seq, expires = r.Queue, r.Seq, r.ExpiresAtMs
 	}
 	if claimedMs > 0 {
-		e.b[0] = formatHistory
+		e.b[0] = max(e.b[0], formatHistory)
+	}
+	if e.b[0] >= formatHistory {
 		e.int(claimedMs)
 	}
 }
@@ -284,11 +289,14 @@ func DecodeExtension(b []byte) (untilMs int64, err error) {
 // the condition in parentheses:
 //
 //	format | tenant | name | next seq | counts | policy version | (policy, if version > 0) | paused | lanes | cursors
-//	| history bytes | (due counts, if any task is returned) | (history: first | next | bytes, in format 9)
+//	| history bytes | (due counts, if any task is returned) | (history: first | next | bytes, since format 9) | (holes, in format 10)
 func EncodeQueue(e *Encoder, r *queue.Record) {
 	e.start()
 	if r.Finished != (queue.FinishedCounts{}) || r.Policy.HistoryTasksMax > 0 || r.Policy.HistoryRetentionMs > 0 {
 		e.b[0] = formatHistory
+	}
+	if r.Holes || r.Policy.Limit != (queue.Limit{}) || r.Policy.GroupLimit != (queue.Limit{}) {
+		e.b[0] = formatLimits
 	}
 	e.text(r.Tenant)
 	e.text(r.Name)
@@ -322,6 +330,9 @@ func EncodeQueue(e *Encoder, r *queue.Record) {
 		e.uint(r.Finished.First)
 		e.uint(r.Finished.Next)
 		e.uint(r.Finished.Bytes)
+	}
+	if e.b[0] == formatLimits {
+		e.bool(r.Holes)
 	}
 }
 
@@ -360,6 +371,9 @@ func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 			d.Fail(fmt.Errorf("a history from %d to %d is out of range", r.Finished.First, r.Finished.Next))
 		}
 	}
+	if d.Format >= formatLimits {
+		r.Holes = d.Bool()
+	}
 	return r, d.End()
 }
 
@@ -396,6 +410,20 @@ func (e *Encoder) policy(p *queue.Policy) {
 		e.uint(uint64(p.HistoryTasksMax))
 		e.uint(p.HistoryRetentionMs)
 	}
+	if e.b[0] >= formatLimits {
+		e.limit(p.Limit)
+		e.limit(p.GroupLimit)
+	}
+}
+
+func (e *Encoder) limit(l queue.Limit) {
+	e.uint(uint64(l.LeasedMax))
+	e.uint(l.RateMilli)
+	e.uint(uint64(l.Burst))
+}
+
+func (d decoder) limit() queue.Limit {
+	return queue.Limit{LeasedMax: d.Uint32(), RateMilli: d.Uint(), Burst: d.Uint32()}
 }
 
 func (d decoder) policy() queue.Policy {
@@ -408,6 +436,9 @@ func (d decoder) policy() queue.Policy {
 	}
 	if d.Format >= formatHistory {
 		p.HistoryTasksMax, p.HistoryRetentionMs = d.Uint32(), d.Uint()
+	}
+	if d.Format >= formatLimits {
+		p.Limit, p.GroupLimit = d.limit(), d.limit()
 	}
 	return p
 }

@@ -41,7 +41,15 @@ func drawExtras(t *rapid.T) *queue.Extras {
 		scopes := []queue.Scope{queue.ForATime, queue.UntilStarted, queue.UntilFinished}
 		x.Unique = &queue.Unique{Key: drawHash(t), Scope: rapid.SampledFrom(scopes).Draw(t, "scope"), Bucket: drawMs.Draw(t, "bucket")}
 	}
+	x.Group = rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "group")
 	return x
+}
+
+func drawLimit(t *rapid.T) queue.Limit {
+	if rapid.Bool().Draw(t, "no limit") {
+		return queue.Limit{}
+	}
+	return queue.Limit{LeasedMax: rapid.Uint32().Draw(t, "leased max"), RateMilli: rapid.Uint64().Draw(t, "rate"), Burst: rapid.Uint32().Draw(t, "burst")}
 }
 
 func drawHash(t *rapid.T) queue.KeyHash {
@@ -224,6 +232,7 @@ var records = []record{
 				},
 				Paused: rapid.Bool().Draw(t, "paused"),
 				Lanes:  rapid.Uint32Range(0, 1<<queue.Lanes-1).Draw(t, "lanes"),
+				Holes:  rapid.Bool().Draw(t, "holes"),
 			}
 			for p := range r.Cursors {
 				if r.Lanes&(1<<p) != 0 {
@@ -234,10 +243,10 @@ var records = []record{
 				r.Policy = queue.Policy{
 					Placement: queue.Placement(rapid.Uint8().Draw(t, "placement")), MaxAttempts: rapid.Uint32().Draw(t, "attempts"),
 					LeaseMs: n("lease"), Backoff: drawBackoff(t), TTLMs: n("ttl"), RetentionMs: n("retention"),
-					KeyWindowMs: rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "key window"),
-
+					KeyWindowMs:        rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "key window"),
 					HistoryTasksMax:    rapid.SampledFrom([]uint32{0, 1, math.MaxUint32}).Draw(t, "history max"),
 					HistoryRetentionMs: rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "history retention"),
+					Limit:              drawLimit(t), GroupLimit: drawLimit(t),
 				}
 			}
 			if rapid.Bool().Draw(t, "with a history") {
@@ -378,7 +387,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = FormatNewest + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 10, this server reads formats 2 to 9: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 11, this server reads formats 2 to 10: use the server that wrote it, or a newer one")
 			})
 		})
 	}

@@ -1,26 +1,40 @@
 package record
 
-import "github.com/pronybench/prony/engine/queue"
+import (
+	"encoding/binary"
+
+	"github.com/pronybench/prony/engine/queue"
+)
 
 // The values of the first field of extras.
 const (
 	noExtras = iota
 	someExtras
 	uniqueExtras // extras with a unique key, in format 7
+	// In format 10:
+	groupExtras       // extras with a group
+	groupUniqueExtras // extras with a group and a unique key
 )
 
-// extras encodes extras. The fields in parentheses exist if the task has a unique key:
+// extras encodes extras. The fields in parentheses exist if the task has a unique key or a group:
 //
-//	noExtras, someExtras or uniqueExtras | backoff | result retention | expires | (scope | bucket | hash)
+//	kind: one of the values above | backoff | result retention | expires | (scope | bucket | hash) | (group: 8 bytes)
 func (e *Encoder) extras(x *queue.Extras) {
 	switch {
 	case x == nil:
 		e.uint(noExtras)
 		return
+	case x.Group != 0:
+		e.b[0] = formatLimits
+		if x.Unique == nil {
+			e.uint(groupExtras)
+		} else {
+			e.uint(groupUniqueExtras)
+		}
 	case x.Unique == nil:
 		e.uint(someExtras)
 	default:
-		e.b[0] = formatUnique
+		e.b[0] = max(e.b[0], formatUnique)
 		e.uint(uniqueExtras)
 	}
 	e.backoff(x.Backoff)
@@ -31,17 +45,25 @@ func (e *Encoder) extras(x *queue.Extras) {
 		e.int(u.Bucket)
 		e.b = append(e.b, u.Key[:]...)
 	}
+	if x.Group != 0 {
+		e.b = binary.BigEndian.AppendUint64(e.b, x.Group)
+	}
 }
 
 func (d decoder) extras() *queue.Extras {
-	kind := d.UpTo(uniqueExtras)
+	kind := d.UpTo(groupUniqueExtras)
 	if kind == noExtras {
 		return nil
 	}
 	x := &queue.Extras{Backoff: d.backoff(), RetentionMs: d.Uint(), ExpiresAtMs: d.Int()}
-	if kind == uniqueExtras {
+	if kind == uniqueExtras || kind == groupUniqueExtras {
 		x.Unique = &queue.Unique{Scope: queue.Scope(d.UpTo(uint64(queue.UntilFinished))), Bucket: d.Int()}
 		d.Fill(x.Unique.Key[:])
+	}
+	if kind >= groupExtras {
+		var group [8]byte
+		d.Fill(group[:])
+		x.Group = binary.BigEndian.Uint64(group[:])
 	}
 	return x
 }
@@ -57,7 +79,7 @@ func (d decoder) backoff() queue.Backoff {
 	return queue.Backoff{InitialMs: d.Uint(), MaxMs: d.Uint(), MultiplierPercent: d.Uint32(), JitterPercent: d.Uint32()}
 }
 
-// The flags of a task. flagHeaders is used in format 7 only.
+// The flags of a task. flagHeaders is used since format 7.
 const (
 	flagDelayed = 1 << iota
 	flagHeaders
@@ -67,7 +89,7 @@ const (
 //
 //	format | enqueued | attempts max | lease | flags | extras | payload
 //
-// The payload begins with the headers in format 5, and in format 7 if flagHeaders is set.
+// The payload begins with the headers in format 5, and since format 7 if flagHeaders is set.
 func EncodeTask(e *Encoder, t queue.Task) {
 	e.start()
 	e.int(t.EnqueuedAtMs)
@@ -79,7 +101,7 @@ func EncodeTask(e *Encoder, t queue.Task) {
 	}
 	if t.HasHeaders {
 		e.b[0] = formatHeaders
-		if t.Extras != nil && t.Extras.Unique != nil {
+		if t.Extras != nil && (t.Extras.Unique != nil || t.Extras.Group != 0) {
 			flags |= flagHeaders
 		}
 	}

@@ -42,6 +42,36 @@ func TestOnlyUniqueKeysHaveTheirFormat(t *testing.T) {
 	require.ErrorContains(t, fields.NewSince(e.Bytes(), 2, 6).Err, "record has format 7, this server reads formats 2 to 6: use the server that wrote it, or a newer one")
 }
 
+// Only the records of tasks with a group, and of queues with limits or holes, are in format 10.
+func TestOnlyGroupsAndLimitsHaveTheirFormat(t *testing.T) {
+	var e Encoder
+	u := &queue.Unique{Key: queue.HashKey("k"), Scope: queue.UntilFinished, Bucket: queue.Unlimited}
+	for format, group := range map[byte]uint64{formatUnique: 0, formatLimits: 9} {
+		EncodeTask(&e, queue.Task{Extras: &queue.Extras{Unique: u, Group: group}, HasHeaders: true, Payload: withHeaders(nil)})
+		assert.Equal(t, format, e.Bytes()[0])
+		EncodeDue(&e, queue.Due{Extras: &queue.Extras{Group: group, Unique: u}})
+		assert.Equal(t, format, e.Bytes()[0])
+		EncodeLease(&e, []queue.LeaseRef{{Extras: &queue.Extras{Group: group, Unique: u}}, {Extras: &queue.Extras{Unique: u}}, {}}, 0)
+		assert.Equal(t, format, e.Bytes()[0])
+	}
+	due := queue.Due{Extras: &queue.Extras{Group: 1}, PriorityShift: -1, NoteBytes: 7}
+	EncodeDue(&e, due)
+	got, err := DecodeDue(e.Bytes(), 0)
+	require.NoError(t, err)
+	assert.Equal(t, due, got)
+	for format, r := range map[byte]queue.Record{
+		Format:       {PolicyVersion: 1},
+		formatUnique: {PolicyVersion: 1, Policy: queue.Policy{KeyWindowMs: 1}},
+		formatLimits: {PolicyVersion: 1, Policy: queue.Policy{GroupLimit: queue.Limit{LeasedMax: 2}}},
+	} {
+		EncodeQueue(&e, &r)
+		assert.Equal(t, format, e.Bytes()[0])
+	}
+	EncodeQueue(&e, &queue.Record{Holes: true})
+	e.MarkYoung()
+	assert.EqualValues(t, formatLimits, e.Bytes()[0])
+}
+
 func TestDamagedHeadersOfATaskAreRefused(t *testing.T) {
 	var e Encoder
 	EncodeTask(&e, queue.Task{HasHeaders: true, Payload: withHeaders(nil)})
