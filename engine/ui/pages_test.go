@@ -79,8 +79,10 @@ func filled(t *testing.T) *site {
 		{
 			Tenant: "acme", Queue: "mail", Paused: true, Ready: 1_234, Parked: 200, Delayed: 2, Leased: 3, Dead: 4, OldestReadyAgeMs: 93_784_000, EnqueuedPerS: 12.4, CompletedPerS: 0.25,
 			Events: &adminpb.QueueEvents{FailedAttempts: 30, ExpiredLeases: 12, Retries: 38, DeadAttempts: 3, DeadPermanent: 1},
-			Bytes:  5 << 20, Enqueued: 10_000, Completed: 8_757, Policy: &adminpb.QueuePolicy{Placement: adminpb.Placement_PLACEMENT_ORDERED, MaxAttempts: 7, LeaseMs: 90_000, HistoryTasksMax: 1_000, HistoryRetentionMs: 604_800_000,
-				Limit: &adminpb.Limit{LeasedMax: 5, RatePerS: 2.5, Burst: 3}, GroupLimit: &adminpb.Limit{RatePerS: 10}},
+			Bytes:  5 << 20, Enqueued: 10_000, Completed: 8_757, Policy: &adminpb.QueuePolicy{
+				Placement: adminpb.Placement_PLACEMENT_ORDERED, MaxAttempts: 7, LeaseMs: 90_000, HistoryTasksMax: 1_000, HistoryRetentionMs: 604_800_000,
+				Limit: &adminpb.Limit{LeasedMax: 5, RatePerS: 2.5, Burst: 3}, GroupLimit: &adminpb.Limit{RatePerS: 10},
+			},
 		},
 		{Tenant: "acme", Queue: "reports"},
 	}
