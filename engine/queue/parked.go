@@ -60,8 +60,8 @@ func (p *parkedTasks) len() int {
 	return p.fresh.Len() + p.returned.Len()
 }
 
-// find returns the parked task of a lane with a seq or, if it has a Due record, with a place; nil if
-// there is none.
+// find returns the parked task of a lane with a seq or, if it has a Due record, with a place. It returns nil
+// if no such task is parked.
 func (p *parkedTasks) find(k returnedKey, hasDue bool) *parkedTask {
 	if p == nil {
 		return nil
@@ -255,7 +255,7 @@ func (li *limiter) withdrawn(l *lane, k returnedKey, hasDue bool) {
 }
 
 // take removes the first parked task of a lane from the lane, and fills in d, as pop does. It returns
-// false if there is none.
+// false if the lane has no parked task.
 func (li *limiter) take(l *lane, d *Delivery) bool {
 	t := l.parked.first()
 	if t == nil {

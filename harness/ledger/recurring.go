@@ -25,7 +25,7 @@ type Recurring struct {
 	count result.Recurring
 }
 
-// NewRecurring returns an account of recurring tasks that are due at the multiples of an interval.
+// NewRecurring returns an account of recurring tasks whose due times are the multiples of an interval.
 func NewRecurring(interval time.Duration) *Recurring {
 	return &Recurring{
 		intervalMs: interval.Milliseconds(), first: map[string]int64{}, ids: map[string]map[int64]string{}, late: result.NewHistogram(),
