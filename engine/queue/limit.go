@@ -3,6 +3,8 @@ package queue
 import (
 	"fmt"
 	"math"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // GroupHeader is the key of the header that names the group of a task, such as a customer.
@@ -14,11 +16,7 @@ func HashGroup(name string) uint64 {
 	if name == "" {
 		return 0
 	}
-	h := uint64(0xcbf29ce484222325) // FNV-1a (Fowler, Noll and Vo), whose low bits are weak
-	for i := range len(name) {
-		h = (h ^ uint64(name[i])) * 0x100000001b3
-	}
-	return max(1, mix(h))
+	return max(1, xxhash.Sum64String(name))
 }
 
 // Limit bounds the leases of a queue, or of each group of its tasks. A field that is 0 sets no

@@ -107,20 +107,27 @@ func (l *Ledger) Failed(id Identity, number uint32) (dead, ended bool) {
 }
 
 // die records that an outstanding task is dead, and reports whether the task ended with this call.
-// The flag completed is set for both completed and dead tasks.
 func (a *account) die(sequence uint64) (ended bool) {
+	known, ended := a.settle(sequence)
+	a.dead++
+	if known {
+		delete(a.attempts, sequence)
+	} else {
+		a.attempts[sequence] = attempt{dead: true}
+	}
+	return ended
+}
+
+// settle records that an outstanding task is dead or cancelled. The flag completed is set for such
+// tasks too. answeredBefore is true if the enqueue was answered, and ended if the task ended with
+// this call: see over.
+func (a *account) settle(sequence uint64) (answeredBefore, ended bool) {
 	at := a.find(sequence)
 	p := a.live[at]
-	ended = !over(p.tasks[sequence%pageTasks])
+	task := p.tasks[sequence%pageTasks]
 	a.update(p, sequence%pageTasks, completed)
-	a.dead++
-	if p.tasks[sequence%pageTasks]&answered == 0 {
-		a.attempts[sequence] = attempt{dead: true}
-	} else {
-		delete(a.attempts, sequence)
-	}
 	a.release(at)
-	return ended
+	return task&answered != 0, !over(task)
 }
 
 // revive reduces the count of completed, dead or cancelled tasks by one, because the enqueue of such a task

@@ -2,9 +2,9 @@ package ledger
 
 import "fmt"
 
-// Cancelled records that the cancellation of a leased task was acknowledged. noticed
-// reports whether the worker that holds the lease was notified; otherwise the task counts as
-// unnoticed. Cancelled reports whether the task ended with this call: see Completed. If the task is completed later, that completion counts as duplicated.
+// Cancelled records that the cancellation of a leased task was acknowledged. noticed is true if the
+// worker that holds the lease was notified; otherwise the task counts as unnoticed. ended is as in
+// Completed. A later completion of the task counts as duplicated.
 func (l *Ledger) Cancelled(id Identity, noticed bool) (ended bool) {
 	if !l.knows(id) {
 		return false
@@ -29,14 +29,11 @@ func (a *account) cancels() bool {
 }
 
 // cancel records that an outstanding task is cancelled, and reports whether the task ended with this
-// call. The flag completed is set for cancelled tasks too.
+// call.
 func (a *account) cancel(sequence uint64) (ended bool) {
-	at := a.find(sequence)
-	p := a.live[at]
-	ended = !over(p.tasks[sequence%pageTasks])
-	a.update(p, sequence%pageTasks, completed)
+	known, ended := a.settle(sequence)
 	a.cancelled++
-	if p.tasks[sequence%pageTasks]&answered == 0 {
+	if !known {
 		if a.cancelledEarly == nil {
 			a.cancelledEarly = map[uint64]bool{}
 		}
@@ -44,6 +41,5 @@ func (a *account) cancel(sequence uint64) (ended bool) {
 	}
 	delete(a.leases, sequence)
 	delete(a.attempts, sequence)
-	a.release(at)
 	return ended
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/pronybench/prony/harness/driver"
-	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -28,10 +27,6 @@ func newCancelling(w scenario.Workload, session driver.Worker) (cancelling, erro
 		return cancelling{}, fmt.Errorf("load: the driver %q can't cancel tasks: remove workload.cancel", w.Driver)
 	}
 	return cancelling{lot: newLot(w, lotCancel, w.Cancel), canceller: canceller}, nil
-}
-
-func (c *cancelling) hits(of *claimed) bool {
-	return of.verdict == ledger.Sound && c.draws(of.id, of.attempt)
 }
 
 // cancel cancels the selected deliveries among the first n, and moves the remaining deliveries to the

@@ -37,10 +37,6 @@ func newExtending(w scenario.Workload, session driver.Worker) (extending, error)
 	return extending{lot: newLot(w, lotExtend, w.Extend), lease: w.Lease, extender: extender}, nil
 }
 
-func (e *extending) hits(c *claimed) bool {
-	return c.verdict == ledger.Sound && e.draws(c.id, c.attempt)
-}
-
 // extend extends the selected leases among the first n deliveries. It returns false if the slot
 // must stop.
 func (s *slot) extend(calls context.Context, n int) (goOn bool) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/pronybench/prony/harness/driver"
-	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -31,10 +30,6 @@ func newFailing(w scenario.Workload, session driver.Worker) (failing, error) {
 		return failing{}, fmt.Errorf("load: the driver %q can't fail tasks: remove workload.fail", w.Driver)
 	}
 	return failing{lot: newLot(w, lotFail, w.Fail), failer: failer}, nil
-}
-
-func (f *failing) hits(c *claimed) bool {
-	return c.verdict == ledger.Sound && f.draws(c.id, c.attempt)
 }
 
 // fail fails the selected deliveries among the first n, and moves the remaining deliveries to the

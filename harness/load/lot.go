@@ -37,3 +37,8 @@ func newLot(w scenario.Workload, kind lotKind, part float64) lot {
 func (l *lot) draws(id ledger.Identity, attempt uint32) bool {
 	return l.part > 0 && fraction(mixed(l.seed, uint64(l.kind), uint64(id.Producer), id.Sequence, uint64(attempt))) < l.part
 }
+
+// hits reports whether the lot selects the attempt of a delivery. It never selects a delivery at fault.
+func (l *lot) hits(c *claimed) bool {
+	return c.verdict == ledger.Sound && l.draws(c.id, c.attempt)
+}

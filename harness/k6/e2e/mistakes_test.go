@@ -36,7 +36,7 @@ func TestMistakesNameCallAndField(t *testing.T) {
 		},
 		"invalid header": {
 			`await client.produce({ queue: 'mistakes', payload: 'x', headers: { To: 'me' } });`,
-			`prony: produce: headers is [object Object]: the key "To" is invalid: use 1 to 64 characters of a-z, 0-9 and "-_."`,
+			`prony: produce: headers is {"To":"me"}: the key "To" is invalid: use 1 to 64 characters of a-z, 0-9 and "-_."`,
 		},
 		"no queue": {
 			`await client.claim({});`,

@@ -113,6 +113,11 @@ func show(v sobek.Value) string {
 		return "undefined"
 	}
 	text := v.String()
+	if object, is := v.(*sobek.Object); is && object.ClassName() == "Object" {
+		if fields, err := object.MarshalJSON(); err == nil {
+			text = string(fields)
+		}
+	}
 	if _, isText := v.Export().(string); isText {
 		text = fmt.Sprintf("%q", text)
 	}
