@@ -192,3 +192,35 @@ func TestTheTableOfGroupsBehavesAsAMap(t *testing.T) {
 		require.Empty(t, want)
 	})
 }
+
+// A recovered window reads leased tasks too. A task whose lease ends between the reading and the
+// answer is not leased again.
+func TestARecoveredWindowSkipsTasksWhoseLeasesEnd(t *testing.T) {
+	f := newFixture(t, Config{})
+	require.NoError(t, f.Configure("t", "q", Policy{GroupLimit: Limit{LeasedMax: 1}}, 1))
+	of := func(group string) func(*NewTask) { return func(n *NewTask) { n.Group = HashGroup(group) } }
+	a := f.fill("q", 2, of("a"))
+	f.fill("q", 1, of("b"))
+	w := f.wait(3, "q")
+	held := f.dispatch()[w]
+	require.Len(t, held, 2, "the second task of group a is parked")
+	f.recover(f.cfg)
+	w = f.wait(3, "q")
+	require.Empty(t, f.Dispatch(f.now, nil))
+	var answers []func()
+	for _, r := range f.Refills() {
+		answers = append(answers, f.journal.read(f.State, r))
+	}
+	out := make([]error, 2)
+	f.Settle(f.now, "t", []Settlement{
+		{Ref: held[0].Ref, Token: held[0].Token, Action: Complete}, {Ref: held[1].Ref, Token: held[1].Token, Action: Complete},
+	}, out)
+	require.Equal(t, []error{nil, nil}, out)
+	f.Flush()
+	for _, answer := range answers {
+		answer()
+	}
+	got := f.dispatch()[w]
+	require.Len(t, got, 1)
+	assert.Equal(t, a[1], got[0].Ref)
+}

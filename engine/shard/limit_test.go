@@ -213,6 +213,10 @@ func TestARestartKeepsLeasedAndParkedTasksApart(t *testing.T) {
 		f.audit()
 		require.Empty(t, f.claim(10, "q"))
 	}
+	require.Equal(t, []error{nil}, f.settle(held[1].settlement(queue.Complete)))
+	next := f.claim(10, "q")
+	require.Len(t, next, 1)
+	require.Equal(t, held[2].Seq+1, next[0].Seq, "the second task of group b, and not the first again")
 	for range 4 {
 		require.Equal(t, []error{nil}, f.settle(held[0].settlement(queue.Complete)))
 		next := f.claim(10, "q")

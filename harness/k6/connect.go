@@ -88,7 +88,11 @@ func readTLS(c *connectOptions, v options.Value) error {
 		return err
 	}
 	if (c.cert == "") != (c.key == "") {
-		return v.Fault("pass both cert and key, or neither")
+		missing := "cert"
+		if c.key == "" {
+			missing = "key"
+		}
+		return v.Field(missing).Fault("pass both cert and key, or neither") // an error that shows tls would show the key
 	}
 	return nil
 }
