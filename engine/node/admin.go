@@ -24,6 +24,7 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, c Config) error {
 	if n.adminAt == nil {
 		return nil
 	}
+	service = admin.Audited(service, n.log)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeLine(w, "ok") })
 	mux.HandleFunc("GET /readyz", n.readyz)
