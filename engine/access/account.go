@@ -59,7 +59,10 @@ func (r *Registry) Account(tenant string) queue.Account {
 // openAccountLocked returns the account of a tenant. If there is none, it creates the account. The
 // caller must hold r.opening.
 func (r *Registry) openAccountLocked(tenant string) *account {
-	a, _ := r.accounts.LoadOrStore(tenant, &account{tenant: tenant, sharing: r.sharing})
+	a, found := r.accounts.LoadOrStore(tenant, &account{tenant: tenant, sharing: r.sharing})
+	if !found {
+		r.changeNameLocked(tenant, func(n *tenantName) { n.account = true })
+	}
 	return a.(*account)
 }
 
@@ -79,6 +82,7 @@ func (r *Registry) setQuotas(tenant string, q Quotas) {
 	a.quotas.Store(nil)
 	if !a.held {
 		r.accounts.Delete(tenant)
+		r.changeNameLocked(tenant, func(n *tenantName) { n.account = false })
 	}
 }
 

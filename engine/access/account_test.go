@@ -89,7 +89,7 @@ func TestAnAccountCountsAsAModelDoes(t *testing.T) {
 				tasks, bytes, leases = tasks+n, bytes+b, leases+l
 			},
 			"": func(t *rapid.T) {
-				got, err := r.Tenants(Everybody())
+				got, _, err := r.Tenants(Everybody(), "", TenantsMax)
 				require.NoError(t, err)
 				require.Equal(t, []Tenant{{Name: "t", Quotas: q, Tasks: uint64(tasks), Bytes: uint64(bytes), Leases: uint64(leases)}}, got)
 			},
@@ -215,7 +215,7 @@ func TestTenantsComeAndGo(t *testing.T) {
 	require.NoError(t, f.TakeEnqueues("asked", 1))
 	require.NoError(t, f.CheckPayload("asked", 1<<40))
 	names := func() (names []string) {
-		tenants, err := f.Tenants(f.operator)
+		tenants, _, err := f.Tenants(f.operator, "", TenantsMax)
 		require.NoError(t, err)
 		for _, tenant := range tenants {
 			names = append(names, fmt.Sprint(tenant.Name, tenant.Tasks, tenant.Bytes, tenant.Leases))

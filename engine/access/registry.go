@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/btree"
 )
 
 // Options configures a registry. A field that is zero selects its default.
@@ -33,9 +35,10 @@ type Registry struct {
 	store   Store
 
 	current  atomic.Pointer[snapshot]
-	accounts sync.Map      // tenant to *account
-	sharing  *sharing      // nil without a cluster
-	opening  sync.Mutex    // held while an account is created or removed
+	accounts sync.Map // tenant to *account
+	sharing  *sharing // nil without a cluster
+	names    *btree.BTreeG[*tenantName]
+	opening  sync.Mutex    // held while an account is created or removed, and guards names
 	writing  chan struct{} // a mutex for changes: it contains an element while it is locked
 
 	sweeping sync.Mutex // guards timer and closed
@@ -51,7 +54,7 @@ type snapshot struct {
 
 // New returns an empty registry. The caller must call Close.
 func New(o Options) *Registry {
-	r := &Registry{now: o.Now, log: o.Log, writing: make(chan struct{}, 1)}
+	r := &Registry{now: o.Now, log: o.Log, writing: make(chan struct{}, 1), names: newTenantNames()}
 	if r.now == nil {
 		r.now = time.Now
 	}
@@ -81,6 +84,7 @@ func (r *Registry) Load(ctx context.Context, store Store) error {
 	}
 	r.store = store
 	r.current.Store(s)
+	r.nameTokens(&snapshot{}, s)
 	for name, q := range s.quotas {
 		r.setQuotas(name, q)
 	}
@@ -133,6 +137,7 @@ func (r *Registry) change(ctx context.Context, decide func(*snapshot) (change, e
 }
 
 func (r *Registry) follow(before, after *snapshot) {
+	r.nameTokens(before, after)
 	for id, t := range before.tokens { // end the streams of secrets that are no longer valid
 		if now := after.tokens[id]; now != t {
 			t.endAllBut(now)

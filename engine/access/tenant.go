@@ -1,11 +1,11 @@
 package access
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"slices"
+
+	"github.com/google/btree"
 
 	"github.com/pronybench/prony/engine/queue"
 )
@@ -111,28 +111,91 @@ func mayAdministerTenants(by *Identity) error {
 	return nil
 }
 
-// Tenants returns the tenants with quotas, tokens or queues, sorted by name. The error is a
+// Tenants returns up to limit tenants with quotas, tokens or queues whose names follow after, in the
+// order of their names. more is true if there are others. It visits no other tenants. The error is a
 // *DeniedError.
-func (r *Registry) Tenants(by *Identity) ([]Tenant, error) {
+func (r *Registry) Tenants(by *Identity, after string, limit int) (page []Tenant, more bool, err error) {
 	if err := mayAdministerTenants(by); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	names := map[string]bool{}
-	for _, t := range r.current.Load().tokens {
-		if t.Tenant != AllTenants {
-			names[t.Tenant] = true
+	var names []string
+	r.opening.Lock()
+	r.names.AscendGreaterOrEqual(&tenantName{name: after}, func(n *tenantName) bool {
+		switch {
+		case n.name == after: // names are not empty
+		case len(names) == limit:
+			more = true
+			return false
+		default:
+			names = append(names, n.name)
 		}
-	}
-	r.accounts.Range(func(name, _ any) bool { // accounts exist for tenants with quotas or queues
-		names[name.(string)] = true
 		return true
 	})
-	out := make([]Tenant, 0, len(names))
-	for name := range names {
-		out = append(out, r.tenant(name))
+	r.opening.Unlock()
+	page = make([]Tenant, len(names))
+	for i, name := range names {
+		page[i] = r.tenant(name)
 	}
-	slices.SortFunc(out, func(a, b Tenant) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	return page, more, nil
+}
+
+// Tenant returns a tenant. ok is false if the tenant has no quotas, tokens or queues. The error is a
+// *DeniedError.
+func (r *Registry) Tenant(by *Identity, name string) (t Tenant, ok bool, err error) {
+	if err := mayAdministerTenants(by); err != nil {
+		return Tenant{}, false, err
+	}
+	r.opening.Lock()
+	ok = r.names.Has(&tenantName{name: name})
+	r.opening.Unlock()
+	return r.tenant(name), ok, nil
+}
+
+// tenantName is a tenant with an account or tokens.
+type tenantName struct {
+	name    string
+	account bool
+	tokens  int
+}
+
+func newTenantNames() *btree.BTreeG[*tenantName] {
+	return btree.NewG(32, func(a, b *tenantName) bool { return a.name < b.name })
+}
+
+// changeNameLocked changes the entry of a tenant in names, and removes the entry if nothing is left. The
+// caller must hold r.opening.
+func (r *Registry) changeNameLocked(name string, change func(*tenantName)) {
+	n, ok := r.names.Get(&tenantName{name: name})
+	if !ok {
+		n = &tenantName{name: name}
+		r.names.ReplaceOrInsert(n)
+	}
+	change(n)
+	if !n.account && n.tokens == 0 {
+		r.names.Delete(n)
+	}
+}
+
+// nameTokens updates names with the difference between two snapshots. It holds the lock only for the
+// tenants whose number of tokens changed.
+func (r *Registry) nameTokens(before, after *snapshot) {
+	more := map[string]int{}
+	for id, t := range before.tokens {
+		if now := after.tokens[id]; now == nil || now.Tenant != t.Tenant {
+			more[t.Tenant]--
+		}
+	}
+	for id, t := range after.tokens {
+		if was := before.tokens[id]; was == nil || was.Tenant != t.Tenant {
+			more[t.Tenant]++
+		}
+	}
+	delete(more, AllTenants)
+	r.opening.Lock()
+	defer r.opening.Unlock()
+	for name, n := range more {
+		r.changeNameLocked(name, func(of *tenantName) { of.tokens += n })
+	}
 }
 
 func (r *Registry) tenant(name string) Tenant {

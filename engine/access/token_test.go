@@ -268,7 +268,7 @@ func TestAllIsThereAfterARestart(t *testing.T) {
 	assert.True(t, g.show(third).Operator())
 	assert.Equal(t, AllScopes, g.show(third).Scopes)
 	one, two := g.show(first), g.show(second)
-	tenants, err := g.Tenants(g.operator)
+	tenants, _, err := g.Tenants(g.operator, "", TenantsMax)
 	require.NoError(t, err)
 	assert.Equal(t, []Tenant{{Name: "t0"}, {Name: "t1", Quotas: Quotas{1, 2, 3, 4, 5}}}, tenants)
 	assert.Equal(t, 5, g.PayloadBytesMax("t1"))
@@ -351,12 +351,12 @@ func TestWhoMayDoWhat(t *testing.T) {
 	require.NoError(t, f.RevokeToken(ctx, operator, of7[0].ID))
 
 	for _, by := range []*Identity{admin0, produceAdmin0, produceOperator} {
-		_, err = f.Tenants(by)
+		_, _, err = f.Tenants(by, "", 1)
 		denied(err)
 		_, err = f.ConfigureTenant(ctx, by, "t0", Quotas{TasksMax: 1})
 		denied(err)
 	}
-	_, err = f.Tenants(operator)
+	_, _, err = f.Tenants(operator, "", 1)
 	require.NoError(t, err)
 }
 

@@ -4766,7 +4766,12 @@ func (x *Tenant) GetLeases() uint64 {
 }
 
 type ListTenantsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 1,000; 0 means 100.
+	PageSize  uint32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only this tenant; empty means all tenants.
+	Tenant        string `protobuf:"bytes,3,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4801,9 +4806,33 @@ func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
 	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
+func (x *ListTenantsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListTenantsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListTenantsRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
 type ListTenantsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tenants       []*Tenant              `protobuf:"bytes,1,rep,name=tenants,proto3" json:"tenants,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of their names.
+	Tenants []*Tenant `protobuf:"bytes,1,rep,name=tenants,proto3" json:"tenants,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4843,6 +4872,13 @@ func (x *ListTenantsResponse) GetTenants() []*Tenant {
 		return x.Tenants
 	}
 	return nil
+}
+
+func (x *ListTenantsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 type ConfigureTenantRequest struct {
@@ -7132,10 +7168,15 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x06queues\x18\x03 \x01(\x04R\x06queues\x12\x14\n" +
 	"\x05tasks\x18\x04 \x01(\x04R\x05tasks\x12\x14\n" +
 	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x16\n" +
-	"\x06leases\x18\x06 \x01(\x04R\x06leases\"\x14\n" +
-	"\x12ListTenantsRequest\"G\n" +
+	"\x06leases\x18\x06 \x01(\x04R\x06leases\"h\n" +
+	"\x12ListTenantsRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06tenant\x18\x03 \x01(\tR\x06tenant\"o\n" +
 	"\x13ListTenantsResponse\x120\n" +
-	"\atenants\x18\x01 \x03(\v2\x16.prony.admin.v1.TenantR\atenants\"`\n" +
+	"\atenants\x18\x01 \x03(\v2\x16.prony.admin.v1.TenantR\atenants\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"`\n" +
 	"\x16ConfigureTenantRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12.\n" +
 	"\x06quotas\x18\x02 \x01(\v2\x16.prony.admin.v1.QuotasR\x06quotas\"I\n" +

@@ -156,7 +156,7 @@ func TestTheRegistrySurvivesARestart(t *testing.T) {
 	assert.False(t, works(t, n, goneSecret))
 	assert.True(t, works(t, n, rotated))
 	assert.True(t, works(t, n, rotated))
-	tenants, err := n.registry.Tenants(by)
+	tenants, _, err := n.registry.Tenants(by, "", access.TenantsMax)
 	require.NoError(t, err)
 	assert.Equal(t, []access.Tenant{{Name: call.DefaultTenant, Quotas: access.Quotas{TasksMax: 2}, Tasks: 2, Bytes: storedBytes}}, tenants, "the registry's account counts the tasks")
 }
@@ -171,7 +171,7 @@ func TestWhatAShardHoldsIsCountedAtTheStart(t *testing.T) {
 	assert.True(t, works(t, n, secretOf(t, n)))
 	stop()
 	n, _ = openAuth(t, dir, nil)
-	tenants, err := n.registry.Tenants(access.Everybody())
+	tenants, _, err := n.registry.Tenants(access.Everybody(), "", access.TenantsMax)
 	require.NoError(t, err)
 	assert.Equal(t, []access.Tenant{{Name: call.DefaultTenant, Tasks: 2, Bytes: storedBytes}}, tenants)
 }

@@ -144,7 +144,7 @@ func TestQuotasHoldForAllNodesTogether(t *testing.T) {
 	}
 	held := func() (tasks uint64) {
 		for _, n := range nodes {
-			tenants, err := n.registry.Tenants(access.Everybody())
+			tenants, _, err := n.registry.Tenants(access.Everybody(), "", access.TenantsMax)
 			require.NoError(t, err)
 			for _, tenant := range tenants {
 				tasks += tenant.Tasks

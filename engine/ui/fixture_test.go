@@ -192,7 +192,7 @@ func (a *fakeAdmin) PurgeDead(ctx context.Context, in *adminpb.PurgeDeadRequest)
 }
 
 func (a *fakeAdmin) ListTenants(ctx context.Context, in *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
-	return &adminpb.ListTenantsResponse{Tenants: a.tenants}, a.note(ctx, in)
+	return &adminpb.ListTenantsResponse{Tenants: a.tenants, NextPageToken: a.next}, a.note(ctx, in)
 }
 
 func (a *fakeAdmin) GetCluster(ctx context.Context, in *adminpb.GetClusterRequest) (*adminpb.GetClusterResponse, error) {

@@ -6,7 +6,7 @@ import "github.com/pronybench/prony/engine/adminpb"
 type tenantsView struct {
 	First bool
 	Rows  []tenantRow
-	Next  string // the page after this one begins after this tenant; "" on the last page
+	Next  string
 }
 
 type tenantRow struct {
@@ -22,20 +22,13 @@ type use struct {
 }
 
 func (h *handler) tenants(r *request) (view, error) {
-	out, err := h.Admin.ListTenants(r.ctx(), &adminpb.ListTenantsRequest{})
+	page := r.URL.Query().Get("page")
+	out, err := h.Admin.ListTenants(r.ctx(), &adminpb.ListTenantsRequest{PageSize: rows, PageToken: page})
 	if err != nil {
 		return view{}, err
 	}
-	after := r.URL.Query().Get("after")
-	v := tenantsView{First: after == ""}
-	for _, t := range out.GetTenants() { // by name
-		if t.GetTenant() <= after {
-			continue
-		}
-		if len(v.Rows) == rows {
-			v.Next = v.Rows[rows-1].GetTenant()
-			break
-		}
+	v := tenantsView{First: page == "", Next: out.GetNextPageToken()}
+	for _, t := range out.GetTenants() {
 		v.Rows = append(v.Rows, tenantRow{t, usesOf(t)})
 	}
 	return view{"Tenants", "tenants", v}, nil

@@ -185,6 +185,7 @@ declare module 'k6/x/prony' {
     queue(name: string, options?: { tenant?: string }): Promise<any>;
     tasks(options: { queue: string; tenant?: string; state?: string; limit?: number }): Promise<any[]>;
     dead(options: { queue: string; tenant?: string; limit?: number }): Promise<any[]>;
+    /** The first 1,000 tenants. */
     tenants(): Promise<any[]>;
   }
 

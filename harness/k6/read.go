@@ -27,6 +27,9 @@ var states = map[string]queuepb.TaskState{
 	"dead":    queuepb.TaskState_TASK_STATE_DEAD,
 }
 
+// tenantsMax is the number of tenants that a script can list, the server's limit of a page.
+const tenantsMax = 1_000
+
 // read makes a call that only reads. The answers not_found and invalid_argument do not count as
 // failures.
 func (c *queueClient) read(call string, table options.Table[callOptions], from sobek.Value, do func(context.Context, reader) (func() any, error)) *sobek.Promise {
@@ -123,7 +126,7 @@ func (c *queueClient) admin() *sobek.Object {
 		},
 		"tenants": func() *sobek.Promise {
 			return c.read("admin.tenants", nil, nil, func(ctx context.Context, r reader) (func() any, error) {
-				a, err := r.admin.ListTenants(ctx, &adminpb.ListTenantsRequest{})
+				a, err := r.admin.ListTenants(ctx, &adminpb.ListTenantsRequest{PageSize: tenantsMax})
 				return func() any { return plains(c.instance, a.GetTenants()) }, err
 			})
 		},

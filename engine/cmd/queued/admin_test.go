@@ -218,11 +218,13 @@ func (a *admin) PurgeDead(_ context.Context, r *adminpb.PurgeDeadRequest) (*admi
 	return &adminpb.PurgeDeadResponse{Removed: 1, Results: settled(r.GetIds())}, nil
 }
 
-func (a *admin) ListTenants(context.Context, *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
-	return &adminpb.ListTenantsResponse{Tenants: []*adminpb.Tenant{
+func (a *admin) ListTenants(_ context.Context, r *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
+	out := &adminpb.ListTenantsResponse{Tenants: []*adminpb.Tenant{
 		{Tenant: "acme", Queues: 3, Tasks: 12, Bytes: 4096, Leases: 2, Quotas: &adminpb.Quotas{TasksMax: 100, LeasesMax: 10, EnqueuesPerSMax: 50}},
 		{Tenant: "default", Queues: 1},
-	}}, nil
+	}}
+	out.Tenants = slices.DeleteFunc(out.Tenants, func(t *adminpb.Tenant) bool { return r.GetTenant() != "" && t.GetTenant() != r.GetTenant() })
+	return out, nil
 }
 
 func (a *admin) ConfigureTenant(_ context.Context, r *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {

@@ -30,14 +30,23 @@ func (a tenantCommands) list() *cobra.Command {
 		Example: `  queued tenants list`,
 		Args:    noArgs,
 	}
+	var p pages
+	p.flags(c.Flags())
 	conn := a.connect(c, true, false)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := api.ListTenants(ctx, &adminpb.ListTenantsRequest{})
+			all := &adminpb.ListTenantsResponse{}
+			err := p.walk(a.app, func(size uint32, token string) (int, string, error) {
+				out, err := api.ListTenants(ctx, &adminpb.ListTenantsRequest{PageSize: size, PageToken: token})
+				all.Tenants = append(all.Tenants, out.GetTenants()...)
+				all.NextPageToken = out.GetNextPageToken()
+				return len(out.GetTenants()), out.GetNextPageToken(), err
+			})
 			if err != nil {
 				return err
 			}
-			return a.print(document(out), func(t *table) { tenantTable(t, out.GetTenants()) })
+			defer a.more(all.GetNextPageToken())
+			return a.print(document(all), func(t *table) { tenantTable(t, all.GetTenants()) })
 		})
 	}
 	return c
@@ -125,12 +134,12 @@ changed and written back: one of two changes at the same time may be lost.`,
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			quotas := &adminpb.Quotas{}
 			if !f.reset {
-				now, err := api.ListTenants(ctx, &adminpb.ListTenantsRequest{})
+				now, err := api.ListTenants(ctx, &adminpb.ListTenantsRequest{Tenant: args[0]})
 				if err != nil {
 					return err
 				}
 				for _, t := range now.GetTenants() {
-					if t.GetTenant() == args[0] && t.GetQuotas() != nil {
+					if t.GetQuotas() != nil {
 						quotas = t.GetQuotas()
 					}
 				}

@@ -14,32 +14,10 @@ import (
 // permissions.
 type accessAdmin struct {
 	registry *access.Registry
-	// queues returns the number of queues of each tenant.
-	queues func(context.Context) (map[string]uint64, error)
-	refuse func(error) error
-}
-
-func (a *accessAdmin) listTenantsHere(ctx context.Context, by *access.Identity, _ *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
-	queues, err := a.queues(ctx)
-	if err != nil {
-		return nil, a.refuse(err)
-	}
-	tenants, err := a.registry.Tenants(by)
-	if err != nil {
-		return nil, a.refuse(err)
-	}
-	out := &adminpb.ListTenantsResponse{Tenants: make([]*adminpb.Tenant, len(tenants))}
-	for i, t := range tenants {
-		out.Tenants[i] = tenantMessage(t, queues[t.Name])
-	}
-	return out, nil
+	refuse   func(error) error
 }
 
 func (a *accessAdmin) configureTenantHere(ctx context.Context, by *access.Identity, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
-	queues, err := a.queues(ctx)
-	if err != nil {
-		return nil, a.refuse(err)
-	}
 	q := in.GetQuotas()
 	t, err := a.registry.ConfigureTenant(ctx, by, in.GetTenant(), access.Quotas{
 		TasksMax: q.GetTasksMax(), BytesMax: q.GetBytesMax(), EnqueuesPerSMax: q.GetEnqueuesPerSMax(),
@@ -48,12 +26,13 @@ func (a *accessAdmin) configureTenantHere(ctx context.Context, by *access.Identi
 	if err != nil {
 		return nil, a.refuse(err)
 	}
-	return &adminpb.ConfigureTenantResponse{Tenant: tenantMessage(t, queues[t.Name])}, nil
+	return &adminpb.ConfigureTenantResponse{Tenant: tenantMessage(t)}, nil
 }
 
-func tenantMessage(t access.Tenant, queues uint64) *adminpb.Tenant {
+// tenantMessage returns a message without the number of queues.
+func tenantMessage(t access.Tenant) *adminpb.Tenant {
 	return &adminpb.Tenant{
-		Tenant: t.Name, Queues: queues, Tasks: t.Tasks, Bytes: t.Bytes, Leases: t.Leases,
+		Tenant: t.Name, Tasks: t.Tasks, Bytes: t.Bytes, Leases: t.Leases,
 		Quotas: &adminpb.Quotas{
 			TasksMax: t.Quotas.TasksMax, BytesMax: t.Quotas.BytesMax, EnqueuesPerSMax: t.Quotas.EnqueuesPerSMax,
 			LeasesMax: t.Quotas.LeasesMax, PayloadBytesMax: t.Quotas.PayloadBytesMax,

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -76,73 +75,15 @@ func (a *Service) RevokeToken(ctx context.Context, in *adminpb.RevokeTokenReques
 // ConfigureTenant implements adminpb.AdminServiceServer.
 func (a *Service) ConfigureTenant(ctx context.Context, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
 	out, err := ofRegistry(ctx, a, in, true, call.Operator, a.configureTenantHere, adminpb.AdminServiceClient.ConfigureTenant)
-	if err != nil || !a.router.Routes(ctx) {
+	if err != nil || a.forwarded(ctx) {
 		return out, err
 	}
-	all, err := a.tenants(ctx)
-	for _, t := range all {
-		if t.GetTenant() == out.GetTenant().GetTenant() {
-			t.Quotas = out.GetTenant().GetQuotas()
-			out.Tenant = t
-		}
+	one, err := a.ListTenants(ctx, &adminpb.ListTenantsRequest{Tenant: in.GetTenant()})
+	for _, t := range one.GetTenants() {
+		t.Quotas = out.GetTenant().GetQuotas()
+		out.Tenant = t
 	}
 	return out, err
-}
-
-// ListTenants implements adminpb.AdminServiceServer.
-func (a *Service) ListTenants(ctx context.Context, in *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
-	by, err := call.Operator(ctx)
-	if err != nil {
-		return nil, a.refuse(err)
-	}
-	if !a.router.Routes(ctx) {
-		return a.listTenantsHere(ctx, by, in)
-	}
-	all, err := a.tenants(ctx)
-	return &adminpb.ListTenantsResponse{Tenants: all}, err
-}
-
-// tenants returns the cluster's tenants in order of their names. Their usage is the sum over all
-// leaders.
-func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
-	by, err := call.Identity(ctx)
-	if err != nil {
-		return nil, call.Status(err)
-	}
-	here := func(ctx context.Context, in *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
-		return a.listTenantsHere(ctx, by, in)
-	}
-	parts, err := route.Gather(ctx, a.router, route.AdminCall(here, adminpb.AdminServiceClient.ListTenants).Of(&adminpb.ListTenantsRequest{}))
-	if err != nil {
-		return nil, err
-	}
-	queues, err := a.allFigures(ctx)
-	if err != nil {
-		return nil, err
-	}
-	named := map[string]*adminpb.Tenant{}
-	var out []*adminpb.Tenant
-	for _, part := range parts {
-		for _, t := range part.GetTenants() {
-			sum := named[t.GetTenant()]
-			if sum == nil {
-				t.Queues = 0
-				named[t.GetTenant()] = t
-				out = append(out, t)
-				continue
-			}
-			sum.Tasks += t.GetTasks()
-			sum.Bytes += t.GetBytes()
-			sum.Leases += t.GetLeases()
-		}
-	}
-	for i := range queues {
-		if t := named[queues[i].Tenant]; t != nil {
-			t.Queues++
-		}
-	}
-	slices.SortFunc(out, func(s, t *adminpb.Tenant) int { return cmp.Compare(s.GetTenant(), t.GetTenant()) })
-	return out, nil
 }
 
 // notReadyMax limits the time that a node that is not ready waits for the cluster's totals.

@@ -57,7 +57,7 @@ type Status struct {
 // New returns a service for the shards of a group and the registry of tenants.
 func New(g *shard.Group, limits queue.Limits, registry *access.Registry, host Host) *Service {
 	a := &Service{shards: g, limits: limits, host: host}
-	a.accessAdmin = &accessAdmin{registry: registry, queues: a.queuesOfTenants, refuse: a.refuse}
+	a.accessAdmin = &accessAdmin{registry: registry, refuse: a.refuse}
 	a.clusterAdmin = &clusterAdmin{shards: g.Len}
 	return a
 }
@@ -69,16 +69,9 @@ func (a *Service) InCluster(r *route.Router) { a.cluster, a.router = r.Cluster()
 // refuse converts an error to a gRPC status. If another node leads, the status names that node.
 func (a *Service) refuse(err error) error { return call.Status(route.Explain(a.cluster, err)) }
 
-func (a *Service) queuesOfTenants(ctx context.Context) (map[string]uint64, error) {
-	stats, err := shard.AwaitReply(ctx, a.shards.Stats)
-	if err != nil {
-		return nil, err
-	}
-	n := map[string]uint64{}
-	for i := range stats {
-		n[stats[i].Tenant]++
-	}
-	return n, nil
+// forwarded reports whether another node forwarded a call.
+func (a *Service) forwarded(ctx context.Context) bool {
+	return a.router != nil && !a.router.Routes(ctx)
 }
 
 const (
