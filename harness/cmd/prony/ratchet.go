@@ -141,10 +141,13 @@ func (f *ratchetFlags) check() error {
 	need(strings.TrimSpace(f.cost) != "", `--cost is missing: write what the change gives up, or "none"`)
 	need(f.length > 0, "--for %v must be above 0", f.length)
 	need(f.testsWithin > 0, "--tests-within %v must be above 0", f.testsWithin)
-	for flag, all := range map[string][]string{"--build-env": f.buildEnv, "--env": f.env, "--base-env": f.baseEnv} {
-		for _, v := range all {
+	for _, env := range []struct {
+		flag   string
+		values []string
+	}{{"--build-env", f.buildEnv}, {"--env", f.env}, {"--base-env", f.baseEnv}} {
+		for _, v := range env.values {
 			name, _, is := strings.Cut(v, "=")
-			need(is && name != "", "%s %q must be NAME=VALUE", flag, v)
+			need(is && name != "", "%s %q must be NAME=VALUE", env.flag, v)
 		}
 	}
 	if f.pgo != "" {

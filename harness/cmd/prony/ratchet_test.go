@@ -285,3 +285,10 @@ func TestRatchetMeasures(t *testing.T) {
 	}
 	nothingOfBuilds(t, tmp)
 }
+
+func TestMistakesOfRatchetAreInTheOrderOfTheFlags(t *testing.T) {
+	f := ratchetFlags{base: "main", hypothesis: "h", cost: "none", length: 1, testsWithin: 1, buildEnv: []string{"a"}, env: []string{"b"}, baseEnv: []string{"c"}}
+	for range 20 {
+		require.EqualError(t, f.check(), "--build-env \"a\" must be NAME=VALUE\n--env \"b\" must be NAME=VALUE\n--base-env \"c\" must be NAME=VALUE")
+	}
+}
