@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/render"
@@ -271,12 +272,16 @@ func allocates(d result.ProfileDelta, deltas []result.ProfileDelta) string {
 }
 
 func callersOf(r *result.Result, d result.ProfileDelta) []string {
+	function := d.Function
+	if _, is, renamed := strings.Cut(function, result.RenamedTo); renamed {
+		function = is
+	}
 	for _, p := range r.Profiles {
 		if p.Kind != d.Kind || (p.Node == result.GeneratorNode) != (d.Node == result.GeneratorNode) {
 			continue
 		}
 		for _, c := range p.Charges {
-			if c.Function == d.Function {
+			if c.Function == function {
 				return c.Callers
 			}
 		}

@@ -58,10 +58,10 @@ const KindLock = "lock"
 // Diff compares two sides. For each function it compares the value per cycle that is attributed to
 // the function. It does this for each kind of profile that both sides have (cpu, mutex, block and
 // allocs). For each lock it compares the wait per cycle. CPU time and allocations of libraries are
-// attributed to the function of this project that called them. Diff returns the differences whose
-// 95 % interval excludes zero and that are at least half a percent of the profile's total. The
-// largest differences of each kind come first. By chance, one in twenty functions without a real
-// difference has an interval that excludes zero.
+// attributed to the function of this project that called them. A renamed function is one function:
+// see mergeRenamed. Diff returns the differences whose 95 % interval excludes zero and that are at
+// least half a percent of the profile's total. The largest differences of each kind come first. By
+// chance, one in twenty functions without a real difference has an interval that excludes zero.
 //
 // If a side has fewer than two rounds, or a round without cycles, the error is ErrTooFewRounds.
 func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
@@ -135,6 +135,7 @@ func chargedSides(base, change []PerRound, k kind, generator bool) (*sides, stri
 			all[i] = append(all[i], of)
 		}
 	}
+	mergeRenamed(&all)
 	return &all, unit, nil
 }
 

@@ -2,10 +2,16 @@ package render
 
 import "strings"
 
+// renamedTo is result.RenamedTo.
+const renamedTo = " → "
+
 // Function shortens the full name of a Go function to the last part of its package's path:
 // shard.(*inbox).put. A major version is preserved together with the part before it:
-// pebble/v2.Open.
+// pebble/v2.Open. Of a renamed function it shortens both names.
 func Function(name string) string {
+	if was, is, renamed := strings.Cut(name, renamedTo); renamed {
+		return Function(was) + renamedTo + Function(is)
+	}
 	path := name
 	if receiver := strings.IndexAny(path, "(["); receiver >= 0 {
 		path = path[:receiver] // receivers and type arguments may contain paths

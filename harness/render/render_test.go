@@ -94,6 +94,7 @@ func TestFunction(t *testing.T) {
 		"a/b.(*T[c/d.E]).M.func1":                             "b.(*T[c/d.E]).M.func1",
 		"a/b.F[go.shape.struct { c/d.x int }]":                "b.F[go.shape.struct { c/d.x int }]",
 		"github.com/pronybench/prony/engine/rpc.(*S).Enqueue": "rpc.(*S).Enqueue",
+		"a/b.(*T).F → a/c.G":                                  "b.(*T).F → c.G",
 	} {
 		assert.Equal(t, want, Function(name))
 	}

@@ -52,3 +52,7 @@ const (
 	ChargeGC         = "runtime: garbage collection"
 	ChargeScheduling = "runtime: scheduling"
 )
+
+// RenamedTo is between the names of a function in the base and in the change, in the name of a
+// function that was renamed or moved.
+const RenamedTo = " → "
