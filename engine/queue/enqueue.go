@@ -50,7 +50,7 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 		LeaseMs:      orDefault(orDefault(n.LeaseMs, q.record.Policy.LeaseMs), s.cfg.LeaseMs),
 		Delayed:      dueAtMs > now,
 		HasHeaders:   n.HasHeaders,
-		Extras:       q.extras(n, now, key.unique),
+		Extras:       s.extras(q, n, key.unique),
 		Payload:      n.Payload,
 	}
 	ref := Ref{Queue: q.record.ID, Priority: n.Priority, Seq: q.record.NextSeq}

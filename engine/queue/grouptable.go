@@ -2,17 +2,20 @@ package queue
 
 import "iter"
 
-// groupTable contains the groups of a queue by their hashes, which are distributed uniformly. A
-// task of a group costs several operations of the table, and each of them less than one of a map.
-// Collisions are resolved by linear probing; at most half of the slots are used.
+// groupTable contains the groups of a queue by their hashes, which are distributed uniformly. A task of
+// a group finds its slot once for its lease, and once for the end of the lease. The number of leases is
+// therefore in the slot. Collisions are resolved by linear probing. At most a quarter of the slots are
+// used, so that a slot is nearly always the first that is examined; they are small and have no
+// pointers, so that this costs little.
 type groupTable struct {
 	slots []groupSlot // a power of two, or none
 	n     int
 }
 
 type groupSlot struct {
-	hash  uint64 // 0 means that the slot is free
-	group *group
+	hash   uint64 // 0 means that the slot is free
+	leased uint32
+	state  uint32 // place in limiter.states; 0 if the group has no parked tasks, and a full bucket
 }
 
 const groupSlotsMin = 64
@@ -20,47 +23,57 @@ const groupSlotsMin = 64
 // firstSlot uses the high bits of a hash, since the low bits determine the shard of a group.
 func firstSlot(hash uint64, mask int) int { return int(hash>>32) & mask }
 
-// find returns the slot of a hash, or the free slot for it.
+// find returns the place of a hash, or of the free slot for it.
 func (t *groupTable) find(hash uint64) int {
-	mask := len(t.slots) - 1
+	slots := t.slots
+	mask := len(slots) - 1
 	for i := firstSlot(hash, mask); ; i = (i + 1) & mask {
-		if h := t.slots[i].hash; h == hash || h == 0 {
+		if h := slots[i].hash; h == hash || h == 0 {
 			return i
 		}
 	}
 }
 
-// get returns the group with a hash, or nil.
-func (t *groupTable) get(hash uint64) *group {
+// get returns the slot of a group, or nil. It is valid until a group is added or removed.
+func (t *groupTable) get(hash uint64) *groupSlot {
 	if t.n == 0 {
 		return nil
 	}
-	return t.slots[t.find(hash)].group
+	if s := &t.slots[t.find(hash)]; s.hash != 0 {
+		return s
+	}
+	return nil
 }
 
-// add adds a group that is not in the table.
-func (t *groupTable) add(g *group) {
-	if 2*(t.n+1) > len(t.slots) {
+// claim returns the slot of a group, which it adds if necessary. The slot is valid until another
+// group is added or removed.
+func (t *groupTable) claim(hash uint64) *groupSlot {
+	if 4*t.n >= len(t.slots) {
 		t.resize(max(groupSlotsMin, 2*len(t.slots)))
 	}
-	t.slots[t.find(g.hash)] = groupSlot{g.hash, g}
-	t.n++
+	s := &t.slots[t.find(hash)]
+	if s.hash == 0 {
+		s.hash = hash
+		t.n++
+	}
+	return s
 }
 
-// remove removes a group. It moves those behind it that were not in their first slot, so that no
-// search ends before them.
-func (t *groupTable) remove(g *group) {
-	mask := len(t.slots) - 1
-	free := t.find(g.hash)
-	for i := (free + 1) & mask; t.slots[i].hash != 0; i = (i + 1) & mask {
-		if (i-firstSlot(t.slots[i].hash, mask))&mask >= (i-free)&mask {
-			t.slots[free] = t.slots[i]
+// remove removes a group, which must be in the table. It moves those behind it that were not in their
+// first slot, so that no search ends before them.
+func (t *groupTable) remove(hash uint64) {
+	slots := t.slots
+	mask := len(slots) - 1
+	free := t.find(hash)
+	for i := (free + 1) & mask; slots[i].hash != 0; i = (i + 1) & mask {
+		if (i-firstSlot(slots[i].hash, mask))&mask >= (i-free)&mask {
+			slots[free] = slots[i]
 			free = i
 		}
 	}
-	t.slots[free] = groupSlot{}
-	if t.n--; len(t.slots) > groupSlotsMin && 16*t.n < len(t.slots) {
-		t.resize(len(t.slots) / 4)
+	slots[free] = groupSlot{}
+	if t.n--; len(slots) > groupSlotsMin && 32*t.n < len(slots) {
+		t.resize(len(slots) / 4)
 	}
 }
 
@@ -75,11 +88,11 @@ func (t *groupTable) resize(slots int) {
 }
 
 // all returns the groups that are in the table when it is called.
-func (t *groupTable) all() iter.Seq[*group] {
+func (t *groupTable) all() iter.Seq[groupSlot] {
 	slots := append([]groupSlot(nil), t.slots...)
-	return func(yield func(*group) bool) {
+	return func(yield func(groupSlot) bool) {
 		for _, s := range slots {
-			if s.hash != 0 && !yield(s.group) {
+			if s.hash != 0 && !yield(s) {
 				return
 			}
 		}

@@ -162,7 +162,7 @@ func (ls *leases) part(t *Stored) part {
 // lease, and the task has a result retention.
 func (ls *leases) KeepsResult(ref Ref, token uint64) bool {
 	_, leased := ls.find(ref, token)
-	return leased != nil && leased.Extras != nil && leased.Extras.RetentionMs > 0
+	return leased != nil && leased.Extras.Shared().RetentionMs > 0
 }
 
 // Swept reports whether all leases that expired at or before byMs have been ended.

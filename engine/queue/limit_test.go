@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -162,7 +163,7 @@ func TestManyParkedTasksDoNotDelayOthers(t *testing.T) {
 func TestTheTableOfGroupsBehavesAsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var table groupTable
-		want := map[uint64]*group{}
+		want := map[uint64]uint32{}
 		hashes := rapid.SampledFrom([]func(i uint64) uint64{
 			func(i uint64) uint64 { return i },
 			func(i uint64) uint64 { return (i%3+i*groupSlotsMin)<<32 + i }, // many collisions
@@ -170,24 +171,25 @@ func TestTheTableOfGroupsBehavesAsAMap(t *testing.T) {
 		}).Draw(t, "hashes")
 		for range rapid.IntRange(0, 400).Draw(t, "steps") {
 			hash := hashes(rapid.Uint64Range(1, 200).Draw(t, "group"))
-			g := table.get(hash)
-			require.Same(t, want[hash], g)
-			if g == nil {
-				want[hash] = &group{hash: hash}
-				table.add(want[hash])
-			} else if rapid.Bool().Draw(t, "removed") {
+			s := table.get(hash)
+			require.Equal(t, want[hash] > 0, s != nil)
+			if s != nil && rapid.Bool().Draw(t, "removed") {
 				delete(want, hash)
-				table.remove(g)
+				table.remove(hash)
+				continue
 			}
+			table.claim(hash).leased++
+			want[hash]++
 		}
 		require.Equal(t, len(want), table.n)
-		require.LessOrEqual(t, 2*table.n, max(groupSlotsMin, len(table.slots)))
-		for hash, g := range want {
-			require.Same(t, g, table.get(hash))
+		require.LessOrEqual(t, 4*table.n, len(table.slots))
+		require.LessOrEqual(t, len(table.slots), max(groupSlotsMin, 32*table.n))
+		for hash, leased := range want {
+			require.Equal(t, groupSlot{hash: hash, leased: leased}, *table.get(hash))
 		}
-		for g := range table.all() {
-			require.Same(t, g, want[g.hash])
-			delete(want, g.hash)
+		for s := range table.all() {
+			require.Equal(t, s.leased, want[s.hash])
+			delete(want, s.hash)
 		}
 		require.Empty(t, want)
 	})
@@ -223,4 +225,25 @@ func TestARecoveredWindowSkipsTasksWhoseLeasesEnd(t *testing.T) {
 	got := f.dispatch()[w]
 	require.Len(t, got, 1)
 	assert.Equal(t, a[1], got[0].Ref)
+}
+
+// Extras are allocated in blocks. A task that waits must not keep those of its neighbours in memory.
+func TestAWaitingTaskHasItsOwnExtras(t *testing.T) {
+	assert.EqualValues(t, 32, unsafe.Sizeof(Extras{}))
+	f := newFixture(t, Config{})
+	require.NoError(t, f.Configure("t", "q", Policy{GroupLimit: Limit{LeasedMax: 1}}, 1))
+	f.fill("q", 2, func(n *NewTask) { n.Group = 1 })
+	q, _ := f.Named("t", "q")
+	first, second := q.lanes[0].fresh.at(0).task.Extras, q.lanes[0].fresh.at(1).task.Extras
+	w := f.wait(2, "q")
+	got := f.dispatch()[w]
+	require.Len(t, got, 1)
+	assert.Same(t, first, got[0].Extras)
+	parked := q.lanes[0].parked.first()
+	assert.Equal(t, second, parked.due.Extras)
+	assert.NotSame(t, second, parked.due.Extras)
+	f.Settle(f.now, "t", []Settlement{{Ref: got[0].Ref, Token: got[0].Token, Action: Fail, DelayMs: 1_000}}, make([]error, 1))
+	returned, _ := q.lanes[0].returned.Min()
+	assert.Equal(t, first, returned.due.Extras)
+	assert.NotSame(t, first, returned.due.Extras)
 }

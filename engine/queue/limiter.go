@@ -11,7 +11,7 @@ import "github.com/google/btree"
 //	lane:   window │ stored only          the next task of a queue is the first of the lane,
 //	group:  parked tasks in order         or the first parked task of the groups that have room
 //
-// A group has a state only while it has leased or parked tasks or its bucket is not full. Nothing of
+// A group is in memory only while it has leased or parked tasks or its bucket is not full. Nothing of
 // it is stored: the number of leased tasks of a group follows from the leases, and buckets are full
 // after a recovery.
 
@@ -34,12 +34,13 @@ type limiting struct {
 	holesEnd uint64
 }
 
-// group is the state of a group.
+// group is the state of a group with a bucket or with parked tasks. The number of its leased tasks is in
+// its groupSlot, since most groups need nothing else.
 type group struct {
 	queue  *Queue
 	hash   uint64
-	leased uint32
 	bucket bucket
+	at     uint32        // place in limiter.states
 	parked []*parkedTask // in the order of the queue
 	opened bool          // the group is in limiting.open
 	wakeMs int64         // deadline in limiter.due
@@ -57,13 +58,14 @@ type limiter struct {
 	leases *leases
 
 	due    deadlines[*group] // groups, and queues, that wait for a token or for a full bucket
-	spare  []*group
-	parked int // number of parked tasks of all queues
+	states []*group          // by groupSlot.state; the first is nil
+	unused []uint32          // the places in states that no slot has
+	parked int               // number of parked tasks of all queues
 }
 
 const (
-	// spareGroupsMax limits the length of limiter.spare.
-	spareGroupsMax = 1_024
+	// statesKept is the number of places in limiter.states that keep their unused groups.
+	statesKept = 1_024
 	// fullEveryMs is the resolution of the times when the states of idle groups are dropped.
 	fullEveryMs = 64
 )
@@ -101,12 +103,18 @@ func (li *limiter) configure(q *Queue) {
 	if each.on() && !counted {
 		li.countLeased(q)
 	}
-	for g := range lim.groups.all() {
-		li.shut(g)
-		if g.bucket.rebound(&before, &each, li.nowMs); !each.on() {
-			g.leased = 0
+	for s := range lim.groups.all() {
+		g := li.stateOf(&s)
+		switch {
+		case g != nil:
+			li.shut(g)
+			if g.bucket.rebound(&before, &each, li.nowMs); !each.on() {
+				lim.groups.get(s.hash).leased = 0
+			}
+			li.review(g, lim.groups.get(s.hash))
+		case !each.on():
+			lim.groups.remove(s.hash)
 		}
-		li.review(g)
 	}
 	if lim.parked == 0 && !all.on() && !each.on() && !lim.holes {
 		li.forget(q)
@@ -136,7 +144,7 @@ func (li *limiter) recover() {
 			ref := &b.refs[i]
 			if hash := ref.Extras.group(); ref.Attempt != 0 && hash != 0 {
 				if q := li.queues.numbered(ref.Queue); q.limits != nil && q.limits.each.on() {
-					li.group(q, hash).leased++
+					q.limits.groups.claim(hash).leased++
 				}
 			}
 		}
@@ -151,7 +159,7 @@ func (li *limiter) countLeased(q *Queue) {
 	for _, b := range li.leases.batches {
 		for i := range b.refs {
 			if ref := &b.refs[i]; ref.Attempt != 0 && ref.Queue == q.record.ID && ref.Extras.group() != 0 {
-				li.group(q, ref.Extras.Group).leased++
+				q.limits.groups.claim(ref.Extras.Group).leased++
 			}
 		}
 	}
@@ -162,8 +170,10 @@ func (li *limiter) forget(q *Queue) {
 	if q.limits == nil {
 		return
 	}
-	for g := range q.limits.groups.all() {
-		li.due.remove(g)
+	for s := range q.limits.groups.all() {
+		if g := li.stateOf(&s); g != nil {
+			li.dropState(g)
+		}
 	}
 	li.due.remove(&q.limits.own)
 	q.limits = nil
@@ -185,26 +195,36 @@ func (lim *limiting) firstOpen() *group {
 	return g
 }
 
-// group returns the state of a group, and creates it if it has none.
-func (li *limiter) group(q *Queue, hash uint64) *group {
-	lim := q.limits
-	g := lim.groups.get(hash)
-	if g != nil {
-		return g
+// stateOf returns the state of a group, or nil if it has none.
+func (li *limiter) stateOf(s *groupSlot) *group {
+	if s.state == 0 {
+		return nil
 	}
-	if n := len(li.spare); n > 0 {
-		g = li.spare[n-1]
-		li.spare = li.spare[:n-1]
-	} else {
-		g = &group{index: -1}
-	}
-	g.queue, g.hash, g.bucket = q, hash, bucket{lim.each.full, li.nowMs}
-	lim.groups.add(g)
-	return g
+	return li.states[s.state]
 }
 
-func (li *limiter) hasRoom(g *group) bool {
-	return g.queue.limits.each.room(uint64(g.leased), &g.bucket, li.nowMs) > 0
+// group returns the state of a group, and creates it if it has none.
+func (li *limiter) group(q *Queue, s *groupSlot) *group {
+	if s.state != 0 {
+		return li.states[s.state]
+	}
+	if n := len(li.unused); n > 0 {
+		s.state = li.unused[n-1]
+		li.unused = li.unused[:n-1]
+	} else {
+		if len(li.states) == 0 {
+			li.states = append(li.states, nil)
+		}
+		s.state = uint32(len(li.states))
+		li.states = append(li.states, nil)
+	}
+	g := li.states[s.state]
+	if g == nil {
+		g = &group{at: s.state, index: -1}
+		li.states[s.state] = g
+	}
+	g.queue, g.hash, g.bucket = q, s.hash, bucket{q.limits.each.full, li.nowMs}
+	return g
 }
 
 // room returns how many of n further tasks the limit of a queue allows. If it allows none, the queue
@@ -229,21 +249,35 @@ func (li *limiter) took(q *Queue, n int) {
 	}
 }
 
-// admit counts the lease of a task of a group. g is the state of the group, or nil if it has none.
-func (li *limiter) admit(q *Queue, g *group, hash uint64) {
-	if q.limits.each.on() {
-		if g == nil {
-			g = li.group(q, hash)
+// admit counts the lease of a task of a group, if the limit of groups allows it.
+func (li *limiter) admit(q *Queue, hash uint64) bool {
+	lim := q.limits
+	s := lim.groups.claim(hash)
+	if each := &lim.each; each.rate == 0 && s.state == 0 {
+		if s.leased >= each.leasedMax {
+			return false
 		}
-		li.shut(g)
-		g.leased++
-		if q.limits.each.rate > 0 {
+		s.leased++
+		return true
+	}
+	g := li.group(q, s)
+	if lim.each.room(uint64(s.leased), &g.bucket, li.nowMs) == 0 {
+		return false
+	}
+	li.shut(g)
+	li.lease(g, s)
+	return true
+}
+
+// lease counts the lease of a task of a group, which was shut.
+func (li *limiter) lease(g *group, s *groupSlot) {
+	if each := &g.queue.limits.each; each.on() {
+		s.leased++
+		if each.rate > 0 {
 			g.bucket.level -= tokenUnits
 		}
 	}
-	if g != nil {
-		li.review(g)
-	}
+	li.review(g, s)
 }
 
 // ended notes that the lease of a task ended.
@@ -262,13 +296,19 @@ func (li *limiter) ended(q *Queue, ref *LeaseRef) {
 	if hash == 0 || !lim.each.on() {
 		return
 	}
-	g := lim.groups.get(hash)
-	if g == nil || g.leased == 0 {
+	s := lim.groups.get(hash)
+	if s == nil || s.leased == 0 {
 		broken("a lease of group %x of queue %q ends, and the group has none", hash, q.record.Name)
 	}
-	li.shut(g)
-	g.leased--
-	li.review(g)
+	s.leased--
+	switch {
+	case s.state != 0:
+		g := li.states[s.state]
+		li.shut(g)
+		li.review(g, s)
+	case s.leased == 0:
+		lim.groups.remove(hash)
+	}
 }
 
 // shut removes a group from the groups with room, before a change of its parked tasks or of its
@@ -280,39 +320,43 @@ func (li *limiter) shut(g *group) {
 	}
 }
 
-// review puts a group into the lists that its state requires, and drops the state of an idle group.
-func (li *limiter) review(g *group) {
+// review puts a group into the lists that its state requires, and drops an idle group. s is the slot of
+// the group.
+func (li *limiter) review(g *group, s *groupSlot) {
 	lim := g.queue.limits
 	each := &lim.each
 	if each.rate > 0 {
 		g.bucket.refill(each, li.nowMs)
 	}
 	switch {
-	case len(g.parked) > 0 && li.hasRoom(g):
+	case len(g.parked) > 0 && each.room(uint64(s.leased), &g.bucket, li.nowMs) > 0:
 		lim.open.ReplaceOrInsert(g)
 		g.opened = true
 		lim.stuck = false
 		li.queues.heat(g.queue)
 	case len(g.parked) > 0:
-		if each.rate > 0 && (each.leasedMax == 0 || g.leased < each.leasedMax) {
+		if each.rate > 0 && (each.leasedMax == 0 || s.leased < each.leasedMax) {
 			li.wakeAt(g, g.bucket.reaches(each, tokenUnits))
 		}
-	case g.leased > 0:
+	case s.leased > 0:
 	case each.rate > 0 && g.bucket.level < each.full:
 		if g.index < 0 {
 			li.wakeAt(g, bucketAt(g.bucket.reaches(each, each.full), fullEveryMs))
 		}
 	default:
-		li.dropGroup(g)
+		lim.groups.remove(g.hash)
+		li.dropState(g)
 	}
 }
 
-func (li *limiter) dropGroup(g *group) {
+// dropState ends the use of a state, whose slot was removed.
+func (li *limiter) dropState(g *group) {
 	li.due.remove(g)
-	g.queue.limits.groups.remove(g)
-	if len(li.spare) < spareGroupsMax {
-		*g = group{parked: g.parked[:0], index: -1}
-		li.spare = append(li.spare, g)
+	li.unused = append(li.unused, g.at)
+	if g.at < statesKept {
+		*g = group{at: g.at, parked: g.parked[:0], index: -1}
+	} else {
+		li.states[g.at] = nil
 	}
 }
 
@@ -338,6 +382,6 @@ func (li *limiter) wake() {
 			continue
 		}
 		li.shut(g)
-		li.review(g)
+		li.review(g, lim.groups.get(g.hash))
 	}
 }

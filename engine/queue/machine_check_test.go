@@ -76,9 +76,8 @@ func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 	}
 	if has {
 		stored["tasks"]++
-		want := task.extras
 		if !bytes.Equal(rec.Payload, task.payload) || rec.HasHeaders != task.hasHeaders || rec.MaxAttempts != task.attemptsMax || rec.LeaseMs != task.leaseMs || rec.EnqueuedAtMs != task.enqueuedMs ||
-			!sameExtras(rec.Extras, want.orNil()) {
+			!sameExtras(rec.Extras, NewExtras(task.extras, task.common)) {
 			return fmt.Errorf("stored as %+v", rec)
 		}
 	}

@@ -146,7 +146,7 @@ func (m *machine) add(q *modelQueue, n *NewTask, ref Ref) *modelTask {
 	task := &modelTask{
 		ref: ref, tenant: q.tenant, queue: n.Queue, payload: n.Payload, hasHeaders: n.HasHeaders, enqueuedMs: m.now,
 		attemptsMax: attemptsMax, maxAttempts: attemptsMax, home: q, claimMs: claimNone, leaseMs: cmp.Or(n.LeaseMs, q.policy.LeaseMs, m.cfg.LeaseMs), phase: fresh,
-		extras: Extras{Backoff: mergeBackoff(n.Backoff, q.policy.Backoff), RetentionMs: cmp.Or(n.RetentionMs, q.policy.RetentionMs), Group: n.Group},
+		common: Common{Backoff: mergeBackoff(n.Backoff, q.policy.Backoff), RetentionMs: cmp.Or(n.RetentionMs, q.policy.RetentionMs)}, extras: Extras{Group: n.Group},
 	}
 	if ttl := cmp.Or(n.TTLMs, q.policy.TTLMs); ttl > 0 {
 		task.extras.ExpiresAtMs = m.now + int64(ttl)

@@ -202,18 +202,21 @@ func (m *machine) checkLimits(t *rapid.T) {
 			})
 		}
 		inGroups, opened := 0, 0
-		for g := range lim.groups.all() {
-			hash := g.hash
+		for s := range lim.groups.all() {
+			hash, g := s.hash, m.state.limiter.stateOf(&s)
+			if got := lim.groups.get(hash); got == nil || *got != s || g != nil && (g.queue != sq || g.hash != hash) {
+				t.Fatalf("group %x is listed as %+v", hash, g)
+			}
+			if lim.each.on() && s.leased != q.leased(hash) {
+				t.Fatalf("group %x has %d leased tasks, want %d", hash, s.leased, q.leased(hash))
+			}
+			if s.leased == 0 && (g == nil || len(g.parked) == 0 && g.index < 0) {
+				t.Fatalf("an idle group is kept: %+v", g)
+			}
+			if g == nil {
+				continue
+			}
 			inGroups += len(g.parked)
-			if lim.groups.get(hash) != g || g.queue != sq {
-				t.Fatalf("group %x is listed as %x", g.hash, hash)
-			}
-			if lim.each.on() && g.leased != q.leased(hash) {
-				t.Fatalf("group %x has %d leased tasks, want %d", hash, g.leased, q.leased(hash))
-			}
-			if g.leased == 0 && len(g.parked) == 0 && g.index < 0 {
-				t.Fatalf("the state of an idle group is kept: %+v", *g)
-			}
 			if g.opened {
 				opened++
 			}

@@ -81,7 +81,7 @@ func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error
 	}
 	switch s.Action {
 	case Complete:
-		keep := int64(task.extras.RetentionMs)
+		keep := int64(task.common.RetentionMs)
 		if more := 64 + int64(len(s.Result)) - before; keep > 0 && more > 0 && !a.has(more, held.bytes) {
 			return errNoRoom
 		}
@@ -96,7 +96,7 @@ func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error
 	case Fail:
 		delay := s.DelayMs
 		if delay == 0 {
-			delay = mergeBackoff(task.extras.Backoff, m.cfg.Backoff).waitMs(task.ref, task.attempts+1)
+			delay = mergeBackoff(task.common.Backoff, m.cfg.Backoff).waitMs(task.ref, task.attempts+1)
 		}
 		trimmed := int64(0) // bytes of the part that is dropped before the new attempt is added
 		if n, part := task.attempts+1, m.cfg.historyPart; (n-1)%part == 0 && n > 2*part {

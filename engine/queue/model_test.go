@@ -29,7 +29,8 @@ type modelTask struct {
 	enqueuedMs  int64
 	attemptsMax uint32 // as enqueued
 	leaseMs     uint64
-	extras      Extras // as enqueued
+	extras      Extras // as enqueued, without Common
+	common      Common
 	key         string // of extras.Unique
 
 	phase       phase
@@ -123,22 +124,25 @@ func (t *modelTask) wantExtras() *Extras {
 	if t.immortal {
 		x.ExpiresAtMs = 0
 	}
-	if x == (Extras{}) {
-		return nil
-	}
-	return &x
+	return NewExtras(x, t.common)
 }
 
 func sameExtras(a, b *Extras) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	x, y := *a, *b
-	x.Unique, y.Unique = nil, nil
-	if a.Unique == nil || b.Unique == nil {
-		return x == y && a.Unique == b.Unique
+	if a.Common != nil && *a.Common == (Common{}) {
+		return false // Common must be nil
 	}
-	return x == y && *a.Unique == *b.Unique
+	x, y := *a, *b
+	x.Unique, y.Unique, x.Common, y.Common = nil, nil, nil, nil
+	if x != y || a.Shared() != b.Shared() {
+		return false
+	}
+	if a.Unique == nil || b.Unique == nil {
+		return a.Unique == b.Unique
+	}
+	return *a.Unique == *b.Unique
 }
 
 // attemptFailed ends the task's lease with a failed attempt, whose text is stored if there is room

@@ -146,11 +146,13 @@ func (d *dispatcher) takeLimited(q *Queue, priority uint8, slot *Delivery) (ok, 
 			}
 			if t != nil {
 				d.limiter.unpark(t)
-				if t.deliver(d.lanes, slot); d.expires(slot) {
-					d.limiter.review(g)
+				t.deliver(d.lanes, slot)
+				s := lim.groups.get(g.hash)
+				if d.expires(slot) {
+					d.limiter.review(g, s)
 					continue
 				}
-				d.limiter.admit(q, g, g.hash)
+				d.limiter.lease(g, s)
 				return true, false
 			}
 		}
@@ -158,32 +160,25 @@ func (d *dispatcher) takeLimited(q *Queue, priority uint8, slot *Delivery) (ok, 
 			return false, wait
 		}
 		extras, known := d.lanes.head(l)
-		hash := extras.group()
-		var g *group
-		if known && hash != 0 && lim.each.on() && !extras.expired(d.nowMs) {
-			if g = lim.groups.get(hash); g != nil && !d.limiter.hasRoom(g) {
-				switch {
-				case !d.limiter.canPark(lim):
-					lim.stuck = true
-					return false, false
-				case d.given >= d.cfg.turnMax:
-					lim.halted = true
-					return false, false
-				}
-				d.given++
-				d.worked++
-				d.limiter.park(l, g, priority)
-				continue
+		// pop returns this task, if it is known
+		if hash := extras.group(); known && hash != 0 && lim.each.on() && !extras.expired(d.nowMs) && !d.limiter.admit(q, hash) {
+			switch {
+			case !d.limiter.canPark(lim):
+				lim.stuck = true
+				return false, false
+			case d.given >= d.cfg.turnMax:
+				lim.halted = true
+				return false, false
 			}
-		}
-		ok, blocked = d.lanes.pop(l, d.nowMs, slot)
-		if ok && d.expires(slot) {
+			d.given++
+			d.worked++
+			d.limiter.park(l, lim.groups.get(hash), priority)
 			continue
 		}
-		if ok && hash != 0 {
-			d.limiter.admit(q, g, hash)
+		ok, blocked = d.lanes.pop(l, d.nowMs, slot)
+		if !ok || !d.expires(slot) {
+			return ok, blocked
 		}
-		return ok, blocked
 	}
 }
 
@@ -193,8 +188,9 @@ func (li *limiter) canPark(lim *limiting) bool {
 	return lim.parked < li.cfg.parkedMax && (lim.parked < li.cfg.windowFloor() || li.parked < li.cfg.WindowsTasks)
 }
 
-// park parks the next task of a lane, which is in memory.
-func (li *limiter) park(l *lane, g *group, priority uint8) {
+// park parks the next task of a lane, which is in memory, in the group of a slot.
+func (li *limiter) park(l *lane, s *groupSlot, priority uint8) {
+	g := li.group(l.queue, s)
 	t := &parkedTask{group: g, lane: l, parkedKey: li.lanes.headKey(l, priority)}
 	if l.nextDueMs() <= li.nowMs {
 		r, _ := l.returned.DeleteMin()
@@ -203,7 +199,7 @@ func (li *limiter) park(l *lane, g *group, priority uint8) {
 		li.lanes.schedule(l)
 	} else {
 		f := li.lanes.popFresh(l)
-		t.due = Due{MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes, Extras: f.task.Extras}
+		t.due = Due{MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes, Extras: f.task.Extras.own()}
 		g.queue.limits.holes = true
 	}
 	if l.parked == nil {
@@ -214,7 +210,7 @@ func (li *limiter) park(l *lane, g *group, priority uint8) {
 	g.parked = slices.Insert(g.parked, i, t)
 	g.queue.limits.parked++
 	li.parked++
-	li.review(g)
+	li.review(g, s)
 	li.queues.show(g.queue)
 }
 
@@ -228,7 +224,7 @@ func compareParked(a, b *parkedTask) int {
 	return 0
 }
 
-// unpark removes a task from the parked tasks. The caller must call review, or admit, for its group.
+// unpark removes a task from the parked tasks. The caller must call review, or lease, for its group.
 func (li *limiter) unpark(t *parkedTask) {
 	g := t.group
 	li.shut(g)
@@ -250,7 +246,7 @@ func (li *limiter) unpark(t *parkedTask) {
 func (li *limiter) withdrawn(l *lane, k returnedKey, hasDue bool) {
 	if t := l.parked.find(k, hasDue); t != nil {
 		li.unpark(t)
-		li.review(t.group)
+		li.review(t.group, t.slot())
 	}
 }
 
@@ -263,9 +259,11 @@ func (li *limiter) take(l *lane, d *Delivery) bool {
 	}
 	li.unpark(t)
 	t.deliver(li.lanes, d)
-	li.review(t.group)
+	li.review(t.group, t.slot())
 	return true
 }
+
+func (t *parkedTask) slot() *groupSlot { return t.lane.queue.limits.groups.get(t.group.hash) }
 
 // deliver removes a task that was parked from its lane, and fills in d, as pop does. The payload is
 // not in memory.

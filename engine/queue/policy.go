@@ -73,11 +73,38 @@ type Policy struct {
 // Extras contains options that few tasks have. It is immutable and shared between tasks. Nil means
 // that a task has none of these options.
 type Extras struct {
-	Backoff     Backoff // a field that is zero selects the server's value
-	RetentionMs uint64  // how long the result is stored; 0 means that it is not stored
+	Common      *Common // nil if all of its fields are zero
 	ExpiresAtMs int64   // the end of the time to live; 0 means that it never ends
 	Unique      *Unique // nil if the task has no unique key
 	Group       uint64  // HashGroup of the task's group; 0 if it has none
+}
+
+// Common contains those extras that most tasks of a queue have in common, because they are those of
+// its policy. A task with a group or a time to live refers to them, so that its own Extras are small.
+type Common struct {
+	Backoff     Backoff // a field that is zero selects the server's value
+	RetentionMs uint64  // how long the result is stored; 0 means that it is not stored
+}
+
+// NewExtras returns extras with their Common, in one allocation. It returns nil if all are zero.
+func NewExtras(x Extras, c Common) *Extras {
+	if c == (Common{}) {
+		return x.orNil()
+	}
+	both := &struct {
+		extras Extras
+		common Common
+	}{x, c}
+	both.extras.Common = &both.common
+	return &both.extras
+}
+
+// Shared returns the extras in Common.
+func (x *Extras) Shared() Common {
+	if x == nil || x.Common == nil {
+		return Common{}
+	}
+	return *x.Common
 }
 
 func (x *Extras) group() uint64 {
@@ -111,30 +138,63 @@ func (x Extras) orNil() *Extras {
 	if x == (Extras{}) {
 		return nil
 	}
-	return &x
+	y := x
+	return &y
 }
 
-func (q *Queue) extras(n *NewTask, now int64, u *Unique) *Extras {
+// extrasBlock contains the Extras of the next tasks with a group. They are allocated together, because
+// an allocation for each task costs more than counting the leases of its group. Extras in use keep
+// their block in memory, so a task that waits for its group, or for its next attempt, gets a copy.
+type extrasBlock struct{ unused []Extras }
+
+const extrasBlockTasks = 16
+
+func (b *extrasBlock) next() *Extras {
+	if len(b.unused) == 0 {
+		b.unused = make([]Extras, extrasBlockTasks)
+	}
+	x := &b.unused[0]
+	b.unused = b.unused[1:]
+	return x
+}
+
+// own returns a copy of extras that may be part of a block.
+func (x *Extras) own() *Extras {
+	if x == nil || x.Group == 0 {
+		return x
+	}
+	y := *x
+	return &y
+}
+
+func (s *State) extras(q *Queue, n *NewTask, u *Unique) *Extras {
 	ttl := orDefault(n.TTLMs, q.record.Policy.TTLMs)
 	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 && u == nil && n.Group == 0 {
 		return q.shared
 	}
-	x := Extras{
-		Backoff:     n.Backoff.or(q.record.Policy.Backoff),
-		RetentionMs: orDefault(n.RetentionMs, q.record.Policy.RetentionMs),
-		Unique:      u,
-		Group:       n.Group,
-	}
+	x := Extras{Unique: u, Group: n.Group}
 	if ttl > 0 {
-		x.ExpiresAtMs = now + int64(ttl)
+		x.ExpiresAtMs = s.nowMs + int64(ttl)
 	}
-	return x.orNil()
+	switch {
+	case n.Backoff != (Backoff{}) || n.RetentionMs != 0:
+		p := &q.record.Policy
+		return NewExtras(x, Common{Backoff: n.Backoff.or(p.Backoff), RetentionMs: orDefault(n.RetentionMs, p.RetentionMs)})
+	case q.shared != nil:
+		x.Common = q.shared.Common
+	}
+	if x.Group == 0 {
+		return x.orNil()
+	}
+	in := s.extrasBlock.next()
+	*in = x
+	return in
 }
 
 // setPolicy sets the policy, and computes the Extras for all tasks that set no option themselves.
 func (q *Queue) setPolicy(p Policy) {
 	q.record.Policy = p
-	q.shared = Extras{Backoff: p.Backoff, RetentionMs: p.RetentionMs}.orNil()
+	q.shared = NewExtras(Extras{}, Common{Backoff: p.Backoff, RetentionMs: p.RetentionMs})
 }
 
 // Configure sets the policy of a queue, and creates the queue if it does not exist. If version is

@@ -75,16 +75,13 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 
 // backoff returns the backoff of a task. Fields that the task does not set get the server's values.
 func (s *State) backoff(ref *LeaseRef) Backoff {
-	if ref.Extras == nil {
-		return s.cfg.Backoff
-	}
-	return ref.Extras.Backoff.or(s.cfg.Backoff)
+	return ref.Extras.Shared().Backoff.or(s.cfg.Backoff)
 }
 
 func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	given := *ref
-	if x := given.Extras; x != nil && x.RetentionMs > 0 {
-		if err := s.keepResult(&given, x.RetentionMs, result); err != nil {
+	if retentionMs := given.Extras.Shared().RetentionMs; retentionMs > 0 {
+		if err := s.keepResult(&given, retentionMs, result); err != nil {
 			return err
 		}
 	}
@@ -136,7 +133,7 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress, failed string) boo
 	}
 	p.Claims = s.claims(&given, claimedMs)
 	s.returnTask(given.Ref, given.CurrentPriority(), p, Due{
-		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, NoteBytes: given.NoteBytes, Extras: given.Extras,
+		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, NoteBytes: given.NoteBytes, Extras: given.Extras.own(),
 	})
 	return true
 }

@@ -17,7 +17,8 @@ type State struct {
 	recurring recurring // fields, because their names are those of other parts
 	limiter   limiter
 
-	reserved Reserved // the last reservation in the journal
+	reserved    Reserved // the last reservation in the journal
+	extrasBlock extrasBlock
 }
 
 // Recovered is the part of a shard's store that a State needs when it starts.

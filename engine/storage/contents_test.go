@@ -301,10 +301,9 @@ func drawExtras(t *rapid.T) *queue.Extras {
 	if rapid.Bool().Draw(t, "plain") {
 		return nil
 	}
-	return &queue.Extras{
-		Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: rapid.Int64().Draw(t, "expires"), Unique: drawUnique(t),
-		Group: rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "group"),
-	}
+	return queue.NewExtras(queue.Extras{
+		ExpiresAtMs: rapid.Int64().Draw(t, "expires"), Unique: drawUnique(t), Group: rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "group"),
+	}, queue.Common{Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention")})
 }
 
 func (c *contents) look(ref queue.Ref) (out queue.Stored, found bool) {

@@ -59,7 +59,7 @@ func filledStore(t *testing.T, fs vfs.FS) (s *Store, content string) {
 			if seq%2 > 0 {
 				put = b.PutFresh
 			}
-			put(ref, queue.Task{Payload: fmt.Appendf(nil, "payload of %d", seq), Extras: &queue.Extras{RetentionMs: seq}})
+			put(ref, queue.Task{Payload: fmt.Appendf(nil, "payload of %d", seq), Extras: queue.NewExtras(queue.Extras{}, queue.Common{RetentionMs: seq})})
 			b.PutProgress(ref, queue.Progress{Attempts: 1, Token: seq})
 			b.PutDue(ref, ref.Priority, queue.Due{DueAtMs: int64(seq)})
 			b.PutAttempt(ref, 1, queue.Attempt{Error: "oops"})

@@ -36,13 +36,17 @@ func drawExtras(t *rapid.T) *queue.Extras {
 	if rapid.Bool().Draw(t, "plain") {
 		return nil
 	}
-	x := &queue.Extras{Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: drawMs.Draw(t, "expires")}
+	x := queue.Extras{ExpiresAtMs: drawMs.Draw(t, "expires")}
 	if rapid.Bool().Draw(t, "unique") {
 		scopes := []queue.Scope{queue.ForATime, queue.UntilStarted, queue.UntilFinished}
 		x.Unique = &queue.Unique{Key: drawHash(t), Scope: rapid.SampledFrom(scopes).Draw(t, "scope"), Bucket: drawMs.Draw(t, "bucket")}
 	}
 	x.Group = rapid.SampledFrom([]uint64{0, 1, math.MaxUint64}).Draw(t, "group")
-	return x
+	var c queue.Common
+	if rapid.Bool().Draw(t, "common") {
+		c = queue.Common{Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention")}
+	}
+	return queue.NewExtras(x, c)
 }
 
 func drawLimit(t *rapid.T) queue.Limit {
@@ -328,7 +332,7 @@ func TestRecordsOfTheFormatBeforeAreRead(t *testing.T) {
 		return b
 	}
 	var e Encoder
-	due := queue.Due{DueAtMs: 5, Attempts: 3, MaxAttempts: 4, LeaseMs: 5, Bytes: 6, Extras: &queue.Extras{RetentionMs: 7}}
+	due := queue.Due{DueAtMs: 5, Attempts: 3, MaxAttempts: 4, LeaseMs: 5, Bytes: 6, Extras: queue.NewExtras(queue.Extras{}, queue.Common{RetentionMs: 7})}
 	EncodeDue(&e, due)
 	gotDue, err := DecodeDue(before(&e, 2), 5)
 	require.NoError(t, err)

@@ -37,8 +37,9 @@ func (e *Encoder) extras(x *queue.Extras) {
 		e.b[0] = max(e.b[0], formatUnique)
 		e.uint(uniqueExtras)
 	}
-	e.backoff(x.Backoff)
-	e.uint(x.RetentionMs)
+	c := x.Shared()
+	e.backoff(c.Backoff)
+	e.uint(c.RetentionMs)
 	e.int(x.ExpiresAtMs)
 	if u := x.Unique; u != nil {
 		e.uint(uint64(u.Scope))
@@ -55,7 +56,8 @@ func (d decoder) extras() *queue.Extras {
 	if kind == noExtras {
 		return nil
 	}
-	x := &queue.Extras{Backoff: d.backoff(), RetentionMs: d.Uint(), ExpiresAtMs: d.Int()}
+	c := queue.Common{Backoff: d.backoff(), RetentionMs: d.Uint()}
+	x := queue.Extras{ExpiresAtMs: d.Int()}
 	if kind == uniqueExtras || kind == groupUniqueExtras {
 		x.Unique = &queue.Unique{Scope: queue.Scope(d.UpTo(uint64(queue.UntilFinished))), Bucket: d.Int()}
 		d.Fill(x.Unique.Key[:])
@@ -65,7 +67,7 @@ func (d decoder) extras() *queue.Extras {
 		d.Fill(group[:])
 		x.Group = binary.BigEndian.Uint64(group[:])
 	}
-	return x
+	return queue.NewExtras(x, c)
 }
 
 func (e *Encoder) backoff(b queue.Backoff) {

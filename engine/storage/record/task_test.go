@@ -24,7 +24,7 @@ func TestOnlyTasksWithHeadersHaveTheirFormat(t *testing.T) {
 func TestOnlyUniqueKeysHaveTheirFormat(t *testing.T) {
 	var e Encoder
 	for format, u := range map[byte]*queue.Unique{Format: nil, formatUnique: {Key: queue.HashKey("k"), Scope: queue.UntilFinished, Bucket: queue.Unlimited}} {
-		extras := &queue.Extras{RetentionMs: 1, Unique: u}
+		extras := queue.NewExtras(queue.Extras{Unique: u}, queue.Common{RetentionMs: 1})
 		EncodeTask(&e, queue.Task{Extras: extras})
 		assert.Equal(t, format, e.Bytes()[0])
 		EncodeDue(&e, queue.Due{Extras: extras})
