@@ -14,15 +14,23 @@ const (
 	// In format 10:
 	groupExtras       // extras with a group
 	groupUniqueExtras // extras with a group and a unique key
+	onlyGroup         // a group without other extras
 )
 
-// extras encodes extras. The fields in parentheses exist if the task has a unique key or a group:
+// extras encodes extras. The fields in parentheses exist if the task has other extras than a group, a unique key,
+// or a group:
 //
-//	kind: one of the values above | backoff | result retention | expires | (scope | bucket | hash) | (group: 8 bytes)
+//	kind: one of the values above | (backoff | result retention | expires) | (scope | bucket | hash) | (group: 8 bytes)
 func (e *Encoder) extras(x *queue.Extras) {
 	switch {
 	case x == nil:
 		e.uint(noExtras)
+		return
+	case *x == (queue.Extras{Group: x.Group}):
+		e.b[0] = formatLimits
+		b := [1 + 8]byte{onlyGroup}
+		binary.BigEndian.PutUint64(b[1:], x.Group)
+		e.b = append(e.b, b[:]...)
 		return
 	case x.Group != 0:
 		e.b[0] = formatLimits
@@ -52,12 +60,15 @@ func (e *Encoder) extras(x *queue.Extras) {
 }
 
 func (d decoder) extras() *queue.Extras {
-	kind := d.UpTo(groupUniqueExtras)
+	kind := d.UpTo(onlyGroup)
 	if kind == noExtras {
 		return nil
 	}
-	c := queue.Common{Backoff: d.backoff(), RetentionMs: d.Uint()}
-	x := queue.Extras{ExpiresAtMs: d.Int()}
+	var x queue.Extras
+	var c queue.Common
+	if kind != onlyGroup {
+		c, x.ExpiresAtMs = queue.Common{Backoff: d.backoff(), RetentionMs: d.Uint()}, d.Int()
+	}
 	if kind == uniqueExtras || kind == groupUniqueExtras {
 		x.Unique = &queue.Unique{Scope: queue.Scope(d.UpTo(uint64(queue.UntilFinished))), Bucket: d.Int()}
 		d.Fill(x.Unique.Key[:])

@@ -72,6 +72,22 @@ func TestOnlyGroupsAndLimitsHaveTheirFormat(t *testing.T) {
 	assert.EqualValues(t, formatLimits, e.Bytes()[0])
 }
 
+// A group costs nine bytes of a record, unless the task has other extras too.
+func TestAGroupIsStoredInNineBytes(t *testing.T) {
+	due := queue.Due{Extras: &queue.Extras{Group: 0x0102030405060708}}
+	var e Encoder
+	EncodeDue(&e, due)
+	require.Equal(t, []byte{10, 0, 0, 0, 0, 5, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0}, e.Bytes())
+	for _, stored := range [][]byte{
+		e.Bytes(),
+		{10, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0},
+	} {
+		got, err := DecodeDue(stored, 0)
+		require.NoError(t, err)
+		require.Equal(t, due, got)
+	}
+}
+
 func TestDamagedHeadersOfATaskAreRefused(t *testing.T) {
 	var e Encoder
 	EncodeTask(&e, queue.Task{HasHeaders: true, Payload: withHeaders(nil)})
