@@ -14,7 +14,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// job returns the short form of a scenario of scenarios/jobs, without limits of the host.
+// job returns the short form of a scenario of scenarios/jobs, without limits of the host. Its window
+// ends after a number of tasks.
 func job(t *testing.T, name string) *scenario.Scenario {
 	t.Helper()
 	all, err := scenario.Load("../../scenarios/jobs/" + name + ".hcl")
@@ -22,7 +23,7 @@ func job(t *testing.T, name string) *scenario.Scenario {
 	require.Len(t, all, 1)
 	s := all[0]
 	s.Rounds, s.Validity = 1, scenario.Validity{}
-	s.Phases = scenario.Phases{Warmup: 50 * time.Millisecond, Window: 2 * window, Drain: patience}
+	s.Phases = scenario.Phases{Warmup: 20 * time.Millisecond, Window: patience, Tasks: 4 * windowTasks, Drain: patience}
 	return s
 }
 
@@ -72,6 +73,16 @@ func TestDoubledUniqueKeysAreIncorrect(t *testing.T) {
 		`doubled: producer \d+ task \d+ and producer \d+ task \d+, both sent to t0/q0 under key \d+, were unfinished at the same time`)
 }
 
+// recurs is the short form of the scenario of recurring tasks, with fewer tasks.
+func recurs(t *testing.T, window time.Duration) *scenario.Scenario {
+	t.Helper()
+	s := job(t, "recurring")
+	forTime(s, window)
+	s.Recurring.Tasks = 100
+	s.Workloads[0].Arrivals.Rate.PerSecond = 200
+	return s
+}
+
 func TestRecurringTasks(t *testing.T) {
 	t.Parallel()
 	for _, topology := range []scenario.Topology{
@@ -80,9 +91,8 @@ func TestRecurringTasks(t *testing.T) {
 	} {
 		t.Run(topology.Kind, func(t *testing.T) {
 			t.Parallel()
-			s := job(t, "recurring")
+			s := recurs(t, 3*time.Second)
 			s.Topology = topology
-			s.Phases.Window = 3 * time.Second
 			r := execute(t, s, real(t)).result
 			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 			of := r.Rounds[0].Recurring
@@ -96,8 +106,8 @@ func TestRecurringTasks(t *testing.T) {
 
 func TestSkippedDueTimesAreIncorrect(t *testing.T) {
 	t.Parallel()
-	s := job(t, "recurring")
-	s.Phases.Window, s.Phases.Drain = 2*time.Second, time.Second
+	s := recurs(t, 2*time.Second)
+	s.Phases.Drain = time.Second
 	findsFault(t, s, "skipped:10", `recurring tasks: \d+ of \d+ due times became no task; the first: missed: \d+: the due time \d+ became no task`)
 }
 
@@ -105,6 +115,7 @@ func TestSkippedDueTimesAreIncorrect(t *testing.T) {
 func cancels(t *testing.T) *scenario.Scenario {
 	t.Helper()
 	s := job(t, "cancel")
+	forTime(s, 2*window)
 	s.Topology.Settings = calm
 	s.Workloads[0].Cancel = 0.2
 	s.Workloads[0].Arrivals.Rate.PerSecond = 200
