@@ -95,13 +95,7 @@ func TestIdleGroupsHaveNoState(t *testing.T) {
 			require.NoError(t, s.Configure("t", "q", Policy{GroupLimit: limit}, 1))
 			_, err = s.Subscribe(Claim{Tenant: "t", Queues: []string{"q"}, Credit: 1 << 30, BytesMax: 1 << 50}, nil)
 			require.NoError(t, err)
-			heap := func() int64 {
-				var m runtime.MemStats
-				runtime.GC()
-				runtime.ReadMemStats(&m)
-				return int64(m.HeapAlloc)
-			}
-			before := heap()
+			before := heapBytes()
 			var grants []Grant
 			for now := int64(1); now <= groups/100; now++ {
 				tasks, out := make([]NewTask, 100), make([]Enqueued, 100)
@@ -125,12 +119,47 @@ func TestIdleGroupsHaveNoState(t *testing.T) {
 			q, _ := s.Named("t", "q")
 			assert.Zero(t, q.limits.groups.n)
 			assert.Zero(t, q.record.Counts.Leased)
-			bytes := float64(heap()-before) / groups
+			bytes := float64(heapBytes()-before) / groups
 			t.Logf("%.1f bytes are left of each of %d idle groups", bytes, groups)
 			assert.Less(t, bytes, 100.0)
 			runtime.KeepAlive(s)
 		})
 	}
+}
+
+// Parked tasks are in memory without their payloads.
+func TestParkedTasksAreSmall(t *testing.T) {
+	s, err := New(Config{}, nullJournal{}, Recovered{})
+	require.NoError(t, err)
+	require.NoError(t, s.Configure("t", "q", Policy{GroupLimit: Limit{LeasedMax: 1}}, 1))
+	_, err = s.Subscribe(Claim{Tenant: "t", Queues: []string{"q"}, Credit: 1 << 20, BytesMax: 1 << 50}, nil)
+	require.NoError(t, err)
+	const batch, batches = 1_000, 60
+	before := heapBytes()
+	for range batches {
+		tasks, out := make([]NewTask, batch), make([]Enqueued, batch)
+		for i := range tasks {
+			tasks[i] = NewTask{Queue: "q", Group: uint64(1+i%100) << 32, Payload: make([]byte, 100)}
+		}
+		s.Enqueue(1, "t", tasks, out)
+		for s.Dispatch(1, nil); s.Exhausted() || s.Unfinished(); {
+			s.Dispatch(1, nil)
+		}
+	}
+	q, _ := s.Named("t", "q")
+	parked := q.Parked()
+	assert.Equal(t, batch*batches-100, parked)
+	bytes := float64(heapBytes()-before) / float64(parked)
+	t.Logf("a parked task has %.1f bytes", bytes)
+	assert.Less(t, bytes, 140.0)
+	runtime.KeepAlive(s)
+}
+
+func heapBytes() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // A task without a group and limits costs no allocation, and parked tasks do not delay it.
@@ -232,7 +261,7 @@ func TestAWaitingTaskHasItsOwnExtras(t *testing.T) {
 	assert.EqualValues(t, 32, unsafe.Sizeof(Extras{}))
 	f := newFixture(t, Config{})
 	require.NoError(t, f.Configure("t", "q", Policy{GroupLimit: Limit{LeasedMax: 1}}, 1))
-	f.fill("q", 2, func(n *NewTask) { n.Group = 1 })
+	f.fill("q", 3, func(n *NewTask) { n.Group = 1 })
 	q, _ := f.Named("t", "q")
 	first, second := q.lanes[0].fresh.at(0).task.Extras, q.lanes[0].fresh.at(1).task.Extras
 	w := f.wait(2, "q")
@@ -242,6 +271,7 @@ func TestAWaitingTaskHasItsOwnExtras(t *testing.T) {
 	parked := q.lanes[0].parked.first()
 	assert.Equal(t, second, parked.due.Extras)
 	assert.NotSame(t, second, parked.due.Extras)
+	assert.Same(t, parked.due.Extras, parked.group.parked[1].due.Extras, "parked tasks share equal extras")
 	f.Settle(f.now, "t", []Settlement{{Ref: got[0].Ref, Token: got[0].Token, Action: Fail, DelayMs: 1_000}}, make([]error, 1))
 	returned, _ := q.lanes[0].returned.Min()
 	assert.Equal(t, first, returned.due.Extras)

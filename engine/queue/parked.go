@@ -199,7 +199,7 @@ func (li *limiter) park(l *lane, s *groupSlot, priority uint8) {
 		li.lanes.schedule(l)
 	} else {
 		f := li.lanes.popFresh(l)
-		t.due = Due{MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes, Extras: f.task.Extras.own()}
+		t.due = Due{MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes, Extras: g.extras(f.task.Extras)}
 		g.queue.limits.holes = true
 	}
 	if l.parked == nil {
@@ -212,6 +212,17 @@ func (li *limiter) park(l *lane, s *groupSlot, priority uint8) {
 	li.parked++
 	li.review(g, s)
 	li.queues.show(g.queue)
+}
+
+// extras returns a copy of the extras of a task that is parked last in a group. Equal extras are shared,
+// because most tasks of a group have no other extras.
+func (g *group) extras(x *Extras) *Extras {
+	if n := len(g.parked); n > 0 {
+		if last := g.parked[n-1].due.Extras; last != nil && *last == *x {
+			return last
+		}
+	}
+	return x.own()
 }
 
 func compareParked(a, b *parkedTask) int {
