@@ -22,6 +22,10 @@ func sourceRepository(t *testing.T) (root, commit string) {
 	t.Helper()
 	root = t.TempDir()
 	t.Chdir(root)
+	// The go command would follow the folder of caches, and compile the standard library again.
+	cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	require.NoError(t, err)
+	t.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	write(t, "go.work", "go 1.26.0\n\nuse (\n\t./engine\n\t./harness\n)\n")
 	write(t, "harness/go.mod", "module example.com/harness\n\ngo 1.26.0\n")
