@@ -81,6 +81,7 @@ func TestProcessCPUOfAChildRisesByWhatItBurns(t *testing.T) {
 	spent := after.Since(before)
 	assert.GreaterOrEqual(t, spent.CPU, burnFor*9/10)
 	assert.Positive(t, spent.Wall)
+	assert.True(t, spent.Switches.Known)
 	assert.NotZero(t, after.CPU%time.Millisecond, "/proc would return whole milliseconds")
 	// /proc counts hundredths of a second, so it may lag by one unit of user and one unit of system
 	// time.
@@ -140,6 +141,26 @@ func TestCPUMicrosecondsPerCycle(t *testing.T) {
 	assert.InDelta(t, 25, perCycle, 1e-9)
 	_, err = spent.CPUMicrosecondsPer(0)
 	golden.Cases(t, "testdata/percycle.golden").Error(t, "no cycle", err)
+}
+
+// A count is known only if both readings are, and if it did not fall, as after a restart.
+func TestCountsOfAProcessInAPeriod(t *testing.T) {
+	read := func(n uint64) Count { return Count{N: n, Known: true} }
+	before := Usage{Written: read(10), Switches: read(3)}
+	spent := Usage{Written: read(30), Switches: read(8)}.Since(before)
+	assert.Equal(t, Spent{Written: read(20), Switches: read(5)}, spent)
+	assert.Equal(t, Spent{Written: read(40), Switches: read(10)}, spent.Plus(spent))
+	for _, after := range []Usage{{}, {Written: read(9), Switches: read(2)}} {
+		assert.Equal(t, Spent{}, after.Since(before))
+		assert.Equal(t, Spent{Written: Count{N: 20}, Switches: Count{N: 5}}, spent.Plus(after.Since(before)))
+	}
+	perCycle, known := spent.Switches.PerCycle(10)
+	assert.True(t, known)
+	assert.InDelta(t, 0.5, perCycle, 0)
+	for c, cycles := range map[Count]uint64{spent.Switches: 0, {N: 5}: 10} {
+		_, known := c.PerCycle(cycles)
+		assert.False(t, known)
+	}
 }
 
 func TestRSS(t *testing.T) {

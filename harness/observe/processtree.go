@@ -50,9 +50,10 @@ func (t Tree) PIDs() []int { return slices.Clone(t.pids) }
 
 // Sample returns the total resource usage of the processes so far. It includes the CPU time of
 // their ended descendants, which has a resolution of a hundredth of a second. It includes the
-// written bytes only of running processes.
+// counts only of running processes.
 func (t Tree) Sample() (Usage, error) {
-	sum := Usage{WritesKnown: len(t.pids) > 0}
+	some := Count{Known: len(t.pids) > 0}
+	sum := Usage{Written: some, Switches: some}
 	for _, pid := range t.pids {
 		u, err := Sample(pid)
 		if err != nil {
@@ -63,8 +64,7 @@ func (t Tree) Sample() (Usage, error) {
 			continue
 		}
 		sum.CPU += u.CPU + ended
-		sum.Written += u.Written
-		sum.WritesKnown = sum.WritesKnown && u.WritesKnown
+		sum.Written, sum.Switches = sum.Written.plus(u.Written), sum.Switches.plus(u.Switches)
 	}
 	sum.At = time.Now()
 	return sum, nil

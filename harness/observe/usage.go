@@ -12,18 +12,46 @@ type Usage struct {
 	CPU time.Duration // see ProcessCPU
 	// Written is the number of bytes that the process caused the kernel to send to storage, as
 	// reported in /proc/PID/io. A page of a file that the process modified counts once each time it
-	// is written back. WritesKnown reports whether the kernel reports this number.
-	Written     uint64
-	WritesKnown bool
-	At          time.Time // time of the reading, with a monotonic reading
+	// is written back.
+	Written Count
+	// Switches is the number of times that a thread of the process gave up its CPU to wait: its
+	// voluntary context switches. See ContextSwitches.
+	Switches Count
+	At       time.Time // time of the reading, with a monotonic reading
 }
+
+// Count is a number that the kernel counts for a process. Known is false if the kernel or the sandbox
+// does not report it.
+type Count struct {
+	N     uint64
+	Known bool
+}
+
+// PerCycle returns the count divided by a number of cycles. known is false if the count is unknown
+// or cycles is 0.
+func (c Count) PerCycle(cycles uint64) (n float64, known bool) {
+	if cycles == 0 || !c.Known {
+		return 0, false
+	}
+	return float64(c.N) / float64(cycles), true
+}
+
+// since returns the count since an earlier reading. It is unknown if the count fell.
+func (c Count) since(earlier Count) Count {
+	if !c.Known || !earlier.Known || c.N < earlier.N {
+		return Count{}
+	}
+	return Count{c.N - earlier.N, true}
+}
+
+func (c Count) plus(o Count) Count { return Count{c.N + o.N, c.Known && o.Known} }
 
 // Spent is the resource usage of a process between two samples.
 type Spent struct {
-	CPU         time.Duration
-	Written     uint64 // bytes
-	WritesKnown bool
-	Wall        time.Duration // measured by the monotonic clock
+	CPU      time.Duration
+	Written  Count         // bytes
+	Switches Count         // voluntary context switches
+	Wall     time.Duration // measured by the monotonic clock
 }
 
 // Sample returns the resource usage of the process pid so far.
@@ -33,7 +61,10 @@ func Sample(pid int) (Usage, error) {
 		return Usage{}, err
 	}
 	u := Usage{CPU: cpu, At: time.Now()}
-	u.Written, u.WritesKnown = written(pid)
+	u.Written.N, u.Written.Known = written(pid)
+	if switches, err := ContextSwitches(pid); err == nil {
+		u.Switches = Count{switches.Voluntary, true}
+	}
 	return u, nil
 }
 
@@ -57,11 +88,10 @@ func written(pid int) (bytes uint64, known bool) {
 
 // Since returns the resource usage since an earlier sample of the same process.
 func (u Usage) Since(earlier Usage) Spent {
-	s := Spent{CPU: u.CPU - earlier.CPU, Wall: u.At.Sub(earlier.At)}
-	if s.WritesKnown = u.WritesKnown && earlier.WritesKnown && u.Written >= earlier.Written; s.WritesKnown {
-		s.Written = u.Written - earlier.Written
+	return Spent{
+		CPU: u.CPU - earlier.CPU, Wall: u.At.Sub(earlier.At),
+		Written: u.Written.since(earlier.Written), Switches: u.Switches.since(earlier.Switches),
 	}
-	return s
 }
 
 // Cores returns the average number of busy CPUs.
@@ -81,19 +111,10 @@ func (s Spent) CPUMicrosecondsPer(cycles uint64) (float64, error) {
 	return float64(s.CPU) / float64(time.Microsecond) / float64(cycles), nil
 }
 
-// WrittenBytesPer returns the number of bytes written to storage per cycle. known is false if the
-// number of bytes is unknown or cycles is 0.
-func (s Spent) WrittenBytesPer(cycles uint64) (bytes float64, known bool) {
-	if cycles == 0 || !s.WritesKnown {
-		return 0, false
-	}
-	return float64(s.Written) / float64(cycles), true
-}
-
 // Plus returns the total usage of two processes during the same time.
 func (s Spent) Plus(o Spent) Spent {
 	return Spent{
 		CPU: s.CPU + o.CPU, Wall: max(s.Wall, o.Wall),
-		Written: s.Written + o.Written, WritesKnown: s.WritesKnown && o.WritesKnown,
+		Written: s.Written.plus(o.Written), Switches: s.Switches.plus(o.Switches),
 	}
 }

@@ -37,6 +37,7 @@ func anatomyFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 			{Name: result.StepOther},
 		}}
 		round.CycleTime = &result.CycleTime{WorkMs: 0.01}
+		round.Metrics[result.ServerSwitchesPerCycle], round.Metrics[result.ClientSwitchesPerCycle] = 0.25*float64(i+1), 1.5
 		round.Derive(hists[i].Histograms)
 	}
 	metrics, err := result.Summarise(r.Rounds, hists, result.OfLoad)

@@ -16,6 +16,7 @@ import (
 func nodesSection(p *doc.Document, r *result.Result) {
 	columns := columns{
 		{">CPU, µs/cycle", result.ServerCPUUsPerCycle},
+		{">switches/cycle", result.ServerSwitchesPerCycle},
 		{">CPUs", result.ServerCPUCores},
 		{">memory, MB", result.ServerRSSMBMax},
 		{">written, bytes/cycle", result.WrittenBytesPerCycle},

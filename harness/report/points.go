@@ -13,6 +13,8 @@ import (
 // partColumns are metrics that only some scenarios have.
 var partColumns = slices.Concat(columns{
 	{">enqueues/s", result.EnqueuesPerS},
+	{">server switches/cycle", result.ServerSwitchesPerCycle},
+	{">client switches/cycle", result.ClientSwitchesPerCycle},
 	{">server, CPUs", result.ServerCPUCores},
 	{">sets/cycle", result.StorageSetsPerCycle},
 	{">gets/cycle", result.StorageGetsPerCycle},
@@ -65,6 +67,8 @@ var pointColumns = columns{
 	{">CPU, µs/cycle", result.CPUUsPerCycle},
 	{">server, µs/cycle", result.ServerCPUUsPerCycle},
 	{">client, µs/cycle", result.ClientCPUUsPerCycle},
+	{">server switches/cycle", result.ServerSwitchesPerCycle},
+	{">client switches/cycle", result.ClientSwitchesPerCycle},
 	{">cycle p50, ms", result.CycleLatencyMs + "_p50"},
 	{">cycle p99, ms", result.CycleLatencyMs + "_p99"},
 	{">server, CPUs", result.ServerCPUCores},

@@ -19,6 +19,8 @@ var benchUnits = []struct{ metric, unit string }{
 	{CPUUsPerCycle, "cpu-us/cycle"},
 	{ServerCPUUsPerCycle, "server-cpu-us/cycle"},
 	{ClientCPUUsPerCycle, "client-cpu-us/cycle"},
+	{ServerSwitchesPerCycle, "server-switches/cycle"},
+	{ClientSwitchesPerCycle, "client-switches/cycle"},
 	{ServerCPUCores, "server-CPUs"},
 	{ServerRSSMBMax, "server-rss-MB"},
 	{StorageSetsPerCycle, "sets/cycle"},

@@ -11,6 +11,8 @@ var meanings = map[string]string{
 	CPUUsPerCycle:            "CPU time of servers and load generator together for each cycle",
 	ServerCPUUsPerCycle:      "CPU time of the servers for each cycle",
 	ClientCPUUsPerCycle:      "CPU time of the load generator for each cycle",
+	ServerSwitchesPerCycle:   "voluntary context switches of the servers' threads for each cycle: how often a thread slept to wait",
+	ClientSwitchesPerCycle:   "voluntary context switches of the load generator's threads for each cycle",
 	ServerCPUCores:           "CPUs that the servers kept busy",
 	ServerRSSMBMax:           "largest resident memory of the servers",
 	StorageSetsPerCycle:      "keys that the servers set in their stores for each cycle",

@@ -28,6 +28,11 @@ const (
 	// per completed task; in a cluster the mean over the nodes.
 	WrittenBytesPerCycle = "written_bytes_per_cycle"
 
+	// The number of times that a thread of the servers or of the load generator gave up its CPU to
+	// wait, per completed task: the voluntary context switches.
+	ServerSwitchesPerCycle = "server_switches_per_cycle"
+	ClientSwitchesPerCycle = "client_switches_per_cycle"
+
 	// StorageSetBytesPerCycle is the size of the keys and values that were set in the store, per
 	// completed task.
 	StorageSetBytesPerCycle = "storage_set_bytes_per_cycle"
@@ -301,6 +306,8 @@ var specs = func() []Spec {
 		{Name: CPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
 		{Name: ServerCPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
 		{Name: ClientCPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
+		{Name: ServerSwitchesPerCycle, Unit: "switches", Better: Lower, Part: OfLoad, Zero: true, Partial: true},
+		{Name: ClientSwitchesPerCycle, Unit: "switches", Better: Lower, Part: OfLoad, Zero: true, Partial: true},
 		{Name: ServerCPUCores, Unit: "CPUs", Better: Lower},
 		{Name: ServerRSSMBMax, Unit: "MB", Better: Lower},
 		{Name: StorageSetsPerCycle, Unit: "keys", Better: Lower, Part: OfStorage},

@@ -34,10 +34,12 @@ func sampleRounds(t require.TestingT, timed int) ([]result.Round, []result.Round
 			Started: sampleStart.Add(time.Duration(number) * time.Minute), WindowSeconds: 10,
 			Cycles: uint64(1_000_000 + 10_000*number),
 			Metrics: map[string]float64{
-				result.ServerCPUUsPerCycle: 9 + float64(number)/10,
-				result.ClientCPUUsPerCycle: 5,
-				result.ServerRSSMBMax:      200,
-				result.ServerCPUCores:      0.9,
+				result.ServerCPUUsPerCycle:    9 + float64(number)/10,
+				result.ClientCPUUsPerCycle:    5,
+				result.ServerSwitchesPerCycle: 0.5,
+				result.ClientSwitchesPerCycle: 0.25,
+				result.ServerRSSMBMax:         200,
+				result.ServerCPUCores:         0.9,
 			},
 			Ledger: result.Ledger{Enqueued: 1_200_000, Completed: 1_200_000},
 		}

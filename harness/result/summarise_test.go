@@ -52,7 +52,7 @@ func TestTableOfMetrics(t *testing.T) {
 	}
 	_, found := result.Lookup("cycles")
 	assert.False(t, found)
-	assert.Len(t, result.Specs(), 72+13*7+4)
+	assert.Len(t, result.Specs(), 74+13*7+4)
 }
 
 func TestLatencyMetricsAreMilliseconds(t *testing.T) {

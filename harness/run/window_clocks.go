@@ -100,12 +100,12 @@ func (c *clocks) cores(m *measured) error {
 	return err
 }
 
-// perCycle adds the CPU time per cycle of the generator and of the servers, and the bytes that the
-// servers wrote. If no server has a separate process, it adds only the CPU time of the generator's
-// process.
+// perCycle adds the CPU time and the waits per cycle of the generator and of the servers, and the
+// bytes that the servers wrote. If no server has a separate process, it adds only the CPU time of the
+// generator's process and these bytes.
 func (c *clocks) perCycle(m *measured) error {
 	cycles := m.cyclesOf(c.span)
-	if bytes, known := c.server.WrittenBytesPer(cycles); known && len(c.servers) > 0 {
+	if bytes, known := c.server.Written.PerCycle(cycles); known && len(c.servers) > 0 {
 		m.round.Metrics[result.WrittenBytesPerCycle] = bytes / float64(len(c.servers))
 	}
 	if !c.separate() {
@@ -115,6 +115,12 @@ func (c *clocks) perCycle(m *measured) error {
 		}
 		m.round.Metrics[result.CPUUsPerCycle] = us
 		return nil
+	}
+	if switches, known := c.server.Switches.PerCycle(cycles); known {
+		m.round.Metrics[result.ServerSwitchesPerCycle] = switches
+	}
+	if switches, known := c.client.Switches.PerCycle(cycles); known {
+		m.round.Metrics[result.ClientSwitchesPerCycle] = switches
 	}
 	client, clientErr := c.client.CPUMicrosecondsPer(cycles)
 	if !c.known() {

@@ -214,8 +214,11 @@ func (s *serverProbe) perCycle(metrics map[string]float64, ofClock, cycles uint6
 	if us, err := s.spent.CPUMicrosecondsPer(ofClock); err == nil && s.cpuUnknown == nil {
 		metrics[result.ServerCPUUsPerCycle] = us
 	}
-	if bytes, known := s.spent.WrittenBytesPer(ofClock); known {
+	if bytes, known := s.spent.Written.PerCycle(ofClock); known {
 		metrics[result.WrittenBytesPerCycle] = bytes
+	}
+	if switches, known := s.spent.Switches.PerCycle(ofClock); known {
+		metrics[result.ServerSwitchesPerCycle] = switches
 	}
 	entries, _ := s.delta(entriesCounter)
 	bytes, sized := s.delta(entryBytesCounter)

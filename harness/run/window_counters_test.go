@@ -19,7 +19,10 @@ func threeNodes() *windowProbe {
 	for i, id := range []string{"n1", "n2", "n3"} {
 		s := &serverProbe{
 			server: &topology.Server{ID: id}, peak: uint64(i+1) * 1e6,
-			spent: observe.Spent{CPU: time.Duration(i+1) * time.Millisecond, Wall: 10 * time.Millisecond, Written: uint64(i+1) * 3000, WritesKnown: true},
+			spent: observe.Spent{
+				CPU: time.Duration(i+1) * time.Millisecond, Wall: 10 * time.Millisecond, Written: observe.Count{N: uint64(i+1) * 3000, Known: true},
+				Switches: observe.Count{N: uint64(i+1) * 20, Known: true},
+			},
 			countersBefore: map[string]float64{
 				entriesCounter: 10, entryBytesCounter: 1000, appendSecondsCounter + "_sum": 1, appendSecondsCounter + "_count": 5,
 				electionsCounter: 1,
@@ -56,6 +59,7 @@ func TestFiguresOfACluster(t *testing.T) {
 		result.StorageSetsPerCycle:    2.1, // by the servers' count of 200 cycles
 		result.StorageFsyncUsPerCycle: 20,
 		result.WrittenBytesPerCycle:   60, // 18,000 bytes for 100 cycles, on three nodes
+		result.ServerSwitchesPerCycle: 1.2,
 		result.RaftEntriesPerCycle:    0.25,
 		result.RaftEntryBytesMean:     200,
 		result.RaftLogBytesPerCycle:   50,
@@ -68,7 +72,7 @@ func TestFiguresOfACluster(t *testing.T) {
 	assert.Equal(t, []int{0, 1}, nodes[0].Leads)
 	assert.Empty(t, nodes[1].Leads)
 	assert.InDeltaMapValues(t, map[string]float64{
-		result.ServerRSSMBMax: 3, result.ServerCPUCores: 0.3, result.ServerCPUUsPerCycle: 30, result.WrittenBytesPerCycle: 90,
+		result.ServerRSSMBMax: 3, result.ServerCPUCores: 0.3, result.ServerCPUUsPerCycle: 30, result.WrittenBytesPerCycle: 90, result.ServerSwitchesPerCycle: 0.6,
 		result.RaftEntriesPerCycle: 0.4, result.RaftEntryBytesMean: 200, result.RaftLogBytesPerCycle: 80, result.RaftAppendMsMean: 20, result.RaftElections: 0,
 	}, nodes[2].Metrics, 1e-9)
 	assert.InDelta(t, 2, nodes[0].Metrics[result.RaftCommitMsMean], 1e-9, "only a leader proposes")
@@ -116,11 +120,15 @@ func TestCountersOfAServerThatDidNotLiveThroughTheWindow(t *testing.T) {
 			w := threeNodes()
 			ended := w.servers[1]
 			end(ended)
-			ended.partial, ended.spent.WritesKnown, w.clocks.server.WritesKnown = true, false, false
+			ended.partial = true
+			for _, s := range []*observe.Spent{&ended.spent, &w.clocks.server} {
+				s.Written, s.Switches = observe.Count{}, observe.Count{}
+			}
 			m := &measured{round: result.Round{Cycles: 100, Metrics: map[string]float64{}}}
 			require.NoError(t, w.spent(m, true))
 			for _, metric := range []string{
-				result.StorageSetsPerCycle, result.WrittenBytesPerCycle, result.RaftEntriesPerCycle, result.RaftLogBytesPerCycle, result.RaftElections,
+				result.StorageSetsPerCycle, result.WrittenBytesPerCycle, result.ServerSwitchesPerCycle, result.RaftEntriesPerCycle, result.RaftLogBytesPerCycle,
+				result.RaftElections,
 			} {
 				assert.NotContains(t, m.round.Metrics, metric)
 				assert.NotContains(t, m.round.Nodes[1].Metrics, metric)

@@ -96,7 +96,7 @@ func (s *serverProbe) sampleAfter(ctx context.Context) error {
 	}
 	s.spent = after.Since(s.before)
 	if s.server.Node() != s.first {
-		s.spent.WritesKnown = false // the counts of written bytes of the first process are lost
+		s.spent.Written, s.spent.Switches = observe.Count{}, observe.Count{} // those of the first process are lost
 	}
 	return nil
 }

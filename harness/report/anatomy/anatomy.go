@@ -10,6 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
 )
 
 // Section shows the parts of the mean cycle: its time, the operations on the stores, and the
@@ -32,7 +33,33 @@ func Section(p *doc.Document, r *result.Result) {
 		cycleTimeTable(p, times, result.MergeStages(rounds))
 		storageStepsTable(p, steps)
 		areasTable(p, areas)
+		waits(p, rounds)
 	}
+}
+
+// waits shows how often threads slept in a cycle: each wake-up of another thread costs CPU time and
+// latency that no area of the code explains.
+func waits(p *doc.Document, rounds []result.Round) {
+	server, client := medianOf(rounds, result.ServerSwitchesPerCycle), medianOf(rounds, result.ClientSwitchesPerCycle)
+	if server != "" && client != "" {
+		p.Paragraph("A thread of the servers gave up its CPU to wait %s times per cycle, and a thread of the load generator %s times. These are"+
+			" voluntary context switches, medians of the timed rounds.", server, client)
+	}
+}
+
+// medianOf returns the median of a metric over rounds, or "" if no round has it.
+func medianOf(rounds []result.Round, metric string) string {
+	var values []float64
+	for _, round := range rounds {
+		if v, has := round.Metrics[metric]; has {
+			values = append(values, v)
+		}
+	}
+	s, err := stat.Summarise(values)
+	if err != nil {
+		return ""
+	}
+	return render.Number(s.Center)
 }
 
 // cycleTimeTable shows a cycle's time, step by step.
