@@ -256,6 +256,19 @@ func TestARecoveredWindowSkipsTasksWhoseLeasesEnd(t *testing.T) {
 	assert.Equal(t, a[1], got[0].Ref)
 }
 
+// A full bucket yields its burst, however long it was full before a parked task takes a token.
+func TestAFullBucketGainsNothing(t *testing.T) {
+	f := newFixture(t, Config{})
+	require.NoError(t, f.Configure("t", "q", Policy{GroupLimit: Limit{RateMilli: 1_000, Burst: 1}}, 1))
+	f.fill("q", 3, func(n *NewTask) { n.Group = 1 })
+	w := f.wait(3, "q")
+	require.Len(t, f.dispatch()[w], 1, "the second task is parked")
+	f.now += 10_000
+	f.Tick(f.now)
+	f.now += 10_000
+	assert.Len(t, f.dispatch()[w], 1)
+}
+
 // Extras are allocated in blocks. A task that waits must not keep those of its neighbours in memory.
 func TestAWaitingTaskHasItsOwnExtras(t *testing.T) {
 	assert.EqualValues(t, 32, unsafe.Sizeof(Extras{}))

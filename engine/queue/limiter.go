@@ -274,6 +274,8 @@ func (li *limiter) lease(g *group, s *groupSlot) {
 	if each := &g.queue.limits.each; each.on() {
 		s.leased++
 		if each.rate > 0 {
+			// A full bucket gains nothing from the time before the lease.
+			g.bucket.refill(each, li.nowMs)
 			g.bucket.level -= tokenUnits
 		}
 	}
