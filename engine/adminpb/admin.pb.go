@@ -143,6 +143,8 @@ const (
 	DeathReason_DEATH_REASON_EXPIRED DeathReason = 2
 	// A worker failed the task permanently.
 	DeathReason_DEATH_REASON_PERMANENT DeathReason = 3
+	// A task that it waited for died, or was cancelled or purged.
+	DeathReason_DEATH_REASON_DEPENDENCY DeathReason = 4
 )
 
 // Enum value maps for DeathReason.
@@ -152,12 +154,14 @@ var (
 		1: "DEATH_REASON_ATTEMPTS",
 		2: "DEATH_REASON_EXPIRED",
 		3: "DEATH_REASON_PERMANENT",
+		4: "DEATH_REASON_DEPENDENCY",
 	}
 	DeathReason_value = map[string]int32{
 		"DEATH_REASON_UNSPECIFIED": 0,
 		"DEATH_REASON_ATTEMPTS":    1,
 		"DEATH_REASON_EXPIRED":     2,
 		"DEATH_REASON_PERMANENT":   3,
+		"DEATH_REASON_DEPENDENCY":  4,
 	}
 )
 
@@ -700,7 +704,9 @@ type Queue struct {
 	CompletedPerS float64      `protobuf:"fixed64,15,opt,name=completed_per_s,json=completedPerS,proto3" json:"completed_per_s,omitempty"`
 	Events        *QueueEvents `protobuf:"bytes,16,opt,name=events,proto3" json:"events,omitempty"`
 	// The number of those ready tasks that were passed over, because their groups are at their limit.
-	Parked        uint64 `protobuf:"varint,17,opt,name=parked,proto3" json:"parked,omitempty"`
+	Parked uint64 `protobuf:"varint,17,opt,name=parked,proto3" json:"parked,omitempty"`
+	// Tasks that wait for other tasks.
+	Waiting       uint64 `protobuf:"varint,18,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -854,6 +860,13 @@ func (x *Queue) GetParked() uint64 {
 	return 0
 }
 
+func (x *Queue) GetWaiting() uint64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
 // QueueEvents counts what happened to the tasks of a queue. The counters are not stored: each node
 // counts since it began to lead a shard, so a restart or a new leader starts at 0.
 type QueueEvents struct {
@@ -865,11 +878,12 @@ type QueueEvents struct {
 	Retries   uint64 `protobuf:"varint,3,opt,name=retries,proto3" json:"retries,omitempty"`
 	Cancelled uint64 `protobuf:"varint,4,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
 	// Tasks that became dead letters, by reason as in DeathReason.
-	DeadAttempts  uint64 `protobuf:"varint,5,opt,name=dead_attempts,json=deadAttempts,proto3" json:"dead_attempts,omitempty"`
-	DeadExpired   uint64 `protobuf:"varint,6,opt,name=dead_expired,json=deadExpired,proto3" json:"dead_expired,omitempty"`
-	DeadPermanent uint64 `protobuf:"varint,7,opt,name=dead_permanent,json=deadPermanent,proto3" json:"dead_permanent,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	DeadAttempts   uint64 `protobuf:"varint,5,opt,name=dead_attempts,json=deadAttempts,proto3" json:"dead_attempts,omitempty"`
+	DeadExpired    uint64 `protobuf:"varint,6,opt,name=dead_expired,json=deadExpired,proto3" json:"dead_expired,omitempty"`
+	DeadPermanent  uint64 `protobuf:"varint,7,opt,name=dead_permanent,json=deadPermanent,proto3" json:"dead_permanent,omitempty"`
+	DeadDependency uint64 `protobuf:"varint,8,opt,name=dead_dependency,json=deadDependency,proto3" json:"dead_dependency,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *QueueEvents) Reset() {
@@ -947,6 +961,13 @@ func (x *QueueEvents) GetDeadExpired() uint64 {
 func (x *QueueEvents) GetDeadPermanent() uint64 {
 	if x != nil {
 		return x.DeadPermanent
+	}
+	return 0
+}
+
+func (x *QueueEvents) GetDeadDependency() uint64 {
+	if x != nil {
+		return x.DeadDependency
 	}
 	return 0
 }
@@ -1716,7 +1737,7 @@ type ListTasksRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	Queue  string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
-	// READY, DELAYED, LEASED or DEAD.
+	// READY, DELAYED, WAITING, LEASED or DEAD.
 	State queuepb.TaskState `protobuf:"varint,3,opt,name=state,proto3,enum=prony.queue.v1.TaskState" json:"state,omitempty"`
 	// 1 to 1,000; 0 means 100.
 	PageSize  uint32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -6861,7 +6882,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"leased_max\x18\x01 \x01(\rR\tleasedMax\x12\x1c\n" +
 	"\n" +
 	"rate_per_s\x18\x02 \x01(\x01R\bratePerS\x12\x14\n" +
-	"\x05burst\x18\x03 \x01(\rR\x05burst\"\x92\x04\n" +
+	"\x05burst\x18\x03 \x01(\rR\x05burst\"\xac\x04\n" +
 	"\x05Queue\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x16\n" +
@@ -6880,7 +6901,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x0eenqueued_per_s\x18\x0e \x01(\x01R\fenqueuedPerS\x12&\n" +
 	"\x0fcompleted_per_s\x18\x0f \x01(\x01R\rcompletedPerS\x123\n" +
 	"\x06events\x18\x10 \x01(\v2\x1b.prony.admin.v1.QueueEventsR\x06events\x12\x16\n" +
-	"\x06parked\x18\x11 \x01(\x04R\x06parked\"\x84\x02\n" +
+	"\x06parked\x18\x11 \x01(\x04R\x06parked\x12\x18\n" +
+	"\awaiting\x18\x12 \x01(\x04R\awaiting\"\xad\x02\n" +
 	"\vQueueEvents\x12'\n" +
 	"\x0ffailed_attempts\x18\x01 \x01(\x04R\x0efailedAttempts\x12%\n" +
 	"\x0eexpired_leases\x18\x02 \x01(\x04R\rexpiredLeases\x12\x18\n" +
@@ -6888,7 +6910,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\tcancelled\x18\x04 \x01(\x04R\tcancelled\x12#\n" +
 	"\rdead_attempts\x18\x05 \x01(\x04R\fdeadAttempts\x12!\n" +
 	"\fdead_expired\x18\x06 \x01(\x04R\vdeadExpired\x12%\n" +
-	"\x0edead_permanent\x18\a \x01(\x04R\rdeadPermanent\"\x7f\n" +
+	"\x0edead_permanent\x18\a \x01(\x04R\rdeadPermanent\x12'\n" +
+	"\x0fdead_dependency\x18\b \x01(\x04R\x0edeadDependency\"\x7f\n" +
 	"\x11ListQueuesRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x16\n" +
 	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12\x1b\n" +
@@ -7315,12 +7338,13 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x01\x12\x19\n" +
-	"\x15OUTCOME_LEASE_EXPIRED\x10\x02*|\n" +
+	"\x15OUTCOME_LEASE_EXPIRED\x10\x02*\x99\x01\n" +
 	"\vDeathReason\x12\x1c\n" +
 	"\x18DEATH_REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15DEATH_REASON_ATTEMPTS\x10\x01\x12\x18\n" +
 	"\x14DEATH_REASON_EXPIRED\x10\x02\x12\x1a\n" +
-	"\x16DEATH_REASON_PERMANENT\x10\x03*p\n" +
+	"\x16DEATH_REASON_PERMANENT\x10\x03\x12\x1b\n" +
+	"\x17DEATH_REASON_DEPENDENCY\x10\x04*p\n" +
 	"\x06Finish\x12\x16\n" +
 	"\x12FINISH_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10FINISH_COMPLETED\x10\x01\x12\x0f\n" +

@@ -85,7 +85,7 @@ type AdminServiceClient interface {
 	PauseQueue(ctx context.Context, in *PauseQueueRequest, opts ...grpc.CallOption) (*PauseQueueResponse, error)
 	// ResumeQueue ends a pause.
 	ResumeQueue(ctx context.Context, in *ResumeQueueRequest, opts ...grpc.CallOption) (*ResumeQueueResponse, error)
-	// PurgeQueue permanently removes the queue's ready and delayed tasks. Leased and dead tasks stay.
+	// PurgeQueue permanently removes the queue's ready, delayed and waiting tasks. Leased and dead tasks stay.
 	PurgeQueue(ctx context.Context, in *PurgeQueueRequest, opts ...grpc.CallOption) (*PurgeQueueResponse, error)
 	// DeleteQueue removes an empty queue with its policy and statistics. With force it first removes
 	// the queue's recurring tasks, and its tasks in whatever state. Results of its tasks can no longer be read. A queue
@@ -100,8 +100,8 @@ type AdminServiceClient interface {
 	// lease receives the cancellation. DeleteQueue with force does the same to its leased tasks.
 	CancelTasks(ctx context.Context, in *CancelTasksRequest, opts ...grpc.CallOption) (*CancelTasksResponse, error)
 	// RescheduleTasks changes when ready and delayed tasks become ready, also tasks that wait for their
-	// next attempt. A leased or dead task gets NOT_FOUND. The tasks keep their ids, attempts and times
-	// to live.
+	// next attempt or for other tasks. A leased or dead task gets NOT_FOUND. The tasks keep their ids,
+	// attempts and times to live.
 	RescheduleTasks(ctx context.Context, in *RescheduleTasksRequest, opts ...grpc.CallOption) (*RescheduleTasksResponse, error)
 	// PrioritizeTasks changes the priority of tasks that are not leased. A leased task gets NOT_FOUND.
 	// The tasks keep their ids. Among the tasks of the new priority, a task is as old as before; a dead
@@ -604,7 +604,7 @@ type AdminServiceServer interface {
 	PauseQueue(context.Context, *PauseQueueRequest) (*PauseQueueResponse, error)
 	// ResumeQueue ends a pause.
 	ResumeQueue(context.Context, *ResumeQueueRequest) (*ResumeQueueResponse, error)
-	// PurgeQueue permanently removes the queue's ready and delayed tasks. Leased and dead tasks stay.
+	// PurgeQueue permanently removes the queue's ready, delayed and waiting tasks. Leased and dead tasks stay.
 	PurgeQueue(context.Context, *PurgeQueueRequest) (*PurgeQueueResponse, error)
 	// DeleteQueue removes an empty queue with its policy and statistics. With force it first removes
 	// the queue's recurring tasks, and its tasks in whatever state. Results of its tasks can no longer be read. A queue
@@ -619,8 +619,8 @@ type AdminServiceServer interface {
 	// lease receives the cancellation. DeleteQueue with force does the same to its leased tasks.
 	CancelTasks(context.Context, *CancelTasksRequest) (*CancelTasksResponse, error)
 	// RescheduleTasks changes when ready and delayed tasks become ready, also tasks that wait for their
-	// next attempt. A leased or dead task gets NOT_FOUND. The tasks keep their ids, attempts and times
-	// to live.
+	// next attempt or for other tasks. A leased or dead task gets NOT_FOUND. The tasks keep their ids,
+	// attempts and times to live.
 	RescheduleTasks(context.Context, *RescheduleTasksRequest) (*RescheduleTasksResponse, error)
 	// PrioritizeTasks changes the priority of tasks that are not leased. A leased task gets NOT_FOUND.
 	// The tasks keep their ids. Among the tasks of the new priority, a task is as old as before; a dead

@@ -5,20 +5,28 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// awaitOnce makes one call. In a cluster it limits the time of the call, since a node may hang.
-func (c *Client) awaitOnce(ctx context.Context, wait time.Duration, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
-	if c.only.Load() == nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, wait+c.timing.answerMax)
-		defer cancel()
+// once makes one call, which waits up to the given time. In a cluster it limits the time of the call,
+// since a node may hang. If the node did not answer in time, switched is true, and the next call goes
+// to another node.
+func once[Q, R any](ctx context.Context, c *Client, wait time.Duration, call func(context.Context, Q, ...grpc.CallOption) (R, error), in Q) (out R, switched bool, err error) {
+	if c.only.Load() != nil {
+		out, err = call(ctx, in)
+		return out, false, err
 	}
-	return c.api.AwaitResult(ctx, in)
+	bounded, cancel := context.WithTimeout(ctx, wait+c.timing.answerMax)
+	defer cancel()
+	out, err = call(bounded, in)
+	if switched = ctx.Err() == nil && status.Code(err) == codes.DeadlineExceeded; switched {
+		c.switchPeer()
+	}
+	return out, switched, err
 }
 
 // AwaitResult waits until a task is done or dead, or until ctx ends. The answer's state is DONE or
@@ -33,12 +41,11 @@ func (c *Client) AwaitResult(ctx context.Context, tenant, id string) (*queuepb.A
 		if deadline, ok := ctx.Deadline(); ok {
 			wait = min(wait, max(0, time.Until(deadline)))
 		}
-		r, err := c.awaitOnce(ctx, wait, &queuepb.AwaitResultRequest{Tenant: tenant, Id: id, WaitMs: uint64(wait.Milliseconds())})
+		r, switched, err := once(ctx, c, wait, c.api.AwaitResult, &queuepb.AwaitResultRequest{Tenant: tenant, Id: id, WaitMs: uint64(wait.Milliseconds())})
+		if switched {
+			continue
+		}
 		if err != nil {
-			if c.only.Load() == nil && ctx.Err() == nil && status.Code(err) == codes.DeadlineExceeded {
-				c.switchPeer()
-				continue
-			}
 			if status.Code(err) == codes.NotFound {
 				return nil, fmt.Errorf("%w: %s", ErrNotFound, status.Convert(err).Message())
 			}

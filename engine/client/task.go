@@ -35,6 +35,40 @@ type Task struct {
 	// "group" names the task's group, whose leases the queue may limit. The map must not be changed
 	// until the call has returned.
 	Headers map[string]string
+	// After has the ids of the tasks that must finish before this one becomes ready: at most 100 tasks
+	// of the same tenant, in any queues. A task that no longer exists counts as done, because it
+	// usually finished before this enqueue.
+	After []string
+	// BatchSize makes the task the final task of a batch: so many members must finish before it becomes
+	// ready, at most 100,000. The members are enqueued afterwards with the task's id as their Batch; see
+	// Producer.EnqueueWithFinal.
+	BatchSize uint32
+	Batch     string // the id of the final task of the batch that this task is a member of
+	// DeadDependency is what happens to this task when a task that it waits for dies, or is cancelled
+	// or purged.
+	DeadDependency DeadDependency
+}
+
+// DeadDependency is what happens to a waiting task when a task that it waits for dies, or is cancelled
+// or purged.
+type DeadDependency int
+
+// What can happen to the waiting task.
+const (
+	// KeepWaiting lets the task wait until the dead task is redriven and finishes, or the waiting task
+	// is rescheduled.
+	KeepWaiting DeadDependency = iota
+	// RunAnyway counts the dead task as finished.
+	RunAnyway
+	// DieToo makes the waiting task a dead letter.
+	DieToo
+)
+
+func (d DeadDependency) message() queuepb.DeadDependency {
+	if d == KeepWaiting { // the server's default
+		return queuepb.DeadDependency_DEAD_DEPENDENCY_UNSPECIFIED
+	}
+	return queuepb.DeadDependency(d + 1)
 }
 
 // Unique makes the key of a task unique in its queue for a scope.
@@ -104,6 +138,7 @@ func (t *Task) fill(m *queuepb.NewTask) {
 	m.TtlMs, m.ResultRetentionMs = uint64(t.TTL.Milliseconds()), uint64(t.ResultRetention.Milliseconds())
 	m.IdempotencyKey, m.Headers = sendable(t.Key), sendableHeaders(t.Headers)
 	m.NotBeforeMs, m.Backoff, m.Unique = 0, nil, t.Unique.message()
+	m.After, m.BatchSize, m.Batch, m.DeadDependency = sendableAll(t.After), t.BatchSize, sendable(t.Batch), t.DeadDependency.message()
 	if !t.NotBefore.IsZero() {
 		m.NotBeforeMs = t.NotBefore.UnixMilli()
 	}
@@ -125,6 +160,20 @@ func sendable(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
+func sendableAll(texts []string) []string {
+	for _, text := range texts {
+		if utf8.ValidString(text) {
+			continue
+		}
+		out := make([]string, len(texts))
+		for i, text := range texts {
+			out[i] = sendable(text)
+		}
+		return out
+	}
+	return texts
+}
+
 // sendableHeaders replaces invalid UTF-8 in headers. The server refuses the replacement character in
 // a key, and stores it in a value.
 func sendableHeaders(headers map[string]string) map[string]string {
@@ -142,7 +191,10 @@ func sendableHeaders(headers map[string]string) map[string]string {
 }
 
 func (t *Task) bytes() int {
-	n := len(t.Payload) + len(t.Queue) + len(t.Key)
+	n := len(t.Payload) + len(t.Queue) + len(t.Key) + len(t.Batch)
+	for _, id := range t.After {
+		n += 2 + len(id) // with its tag and length
+	}
 	for key, value := range t.Headers {
 		n += headerBytes + len(key) + len(value)
 	}

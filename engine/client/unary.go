@@ -71,7 +71,7 @@ func (c *unary) NewStream(ctx context.Context, d *grpc.StreamDesc, method string
 func repeatable(method string, in any) bool {
 	switch method {
 	case queuepb.QueueService_GetTask_FullMethodName, queuepb.QueueService_AwaitResult_FullMethodName,
-		queuepb.QueueService_GetRoutes_FullMethodName:
+		queuepb.QueueService_ListDependencies_FullMethodName, queuepb.QueueService_GetRoutes_FullMethodName:
 		return true
 	}
 	enqueue, ok := in.(*queuepb.EnqueueRequest)

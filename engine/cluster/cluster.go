@@ -231,7 +231,7 @@ func (k *Cluster) openReplicas() error {
 	store.Cache = k.cache
 	servers := k.admission.firstMembers()
 	host := &replicaHost{
-		config: o, host: o.Host, groups: k.groups, opened: k.opened, quotas: k.quotas, access: k.accessFollower, changes: &k.Changes, running: make([]*shard.Shard, n),
+		config: o, host: o.Host, groups: k.groups, opened: k.opened, quotas: k.quotas, access: k.accessFollower, changes: &k.Changes, peers: k.peers, running: make([]*shard.Shard, n),
 	}
 	errs := make([]error, n)
 	var all sync.WaitGroup

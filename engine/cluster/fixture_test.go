@@ -55,12 +55,18 @@ func textLog(to io.Writer) *slog.Logger {
 // startNodes starts a cluster of voters n0, n1 and so on with one shard, led by n0.
 func startNodes(t *testing.T, n int) (nodes []*Cluster) {
 	t.Helper()
+	return startNodesOf(t, n, 1)
+}
+
+// startNodesOf is startNodes with some shards.
+func startNodesOf(t *testing.T, n, shards int) (nodes []*Cluster) {
+	t.Helper()
 	for i := range n {
 		c := Config{Node: fmt.Sprint("n", i), Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, fmt.Sprint("n", i))}
 		if i > 0 {
 			c.Join = []string{nodes[0].Addr()}
 		}
-		nodes = append(nodes, startNode(t, c))
+		nodes = append(nodes, startNodeOf(t, c, shards))
 		require.Eventually(t, func() bool {
 			if nodes[0].Leader(0) != "n0" {
 				return false
@@ -74,6 +80,11 @@ func startNodes(t *testing.T, n int) (nodes []*Cluster) {
 
 func startNode(t *testing.T, c Config) *Cluster {
 	t.Helper()
+	return startNodeOf(t, c, 1)
+}
+
+func startNodeOf(t *testing.T, c Config, n int) *Cluster {
+	t.Helper()
 	host, log, now := testHost{t}, slog.New(slog.DiscardHandler), clock.New()
 	registry := access.New(access.Options{Log: log, Shared: true})
 	require.NoError(t, registry.Load(t.Context(), host))
@@ -82,7 +93,7 @@ func startNode(t *testing.T, c Config) *Cluster {
 	// A file system that does not report its usage.
 	space := disk.WatchSpace(disk.SpaceOptions{FS: vfs.NewMem(), Dir: dir})
 	t.Cleanup(space.Close)
-	shards, err := shard.NewClusterGroup(1, now.NowMs, log)
+	shards, err := shard.NewClusterGroup(n, now.NowMs, log)
 	require.NoError(t, err)
 	k, err := Open(Options{
 		Config: c, Host: host, DataDir: dir, Shards: shards, Store: storage.Options{Durability: storage.None, Space: space},

@@ -18,6 +18,7 @@ type replicaHost struct {
 	config  *Options
 	host    Host
 	groups  *groups
+	peers   *peers
 	opened  <-chan struct{} // closed once the replicas are set
 	quotas  *quotaShares
 	access  *accessFollower
@@ -36,6 +37,7 @@ func (h *replicaHost) Lead(i int, store *storage.Store, log storage.Log, tenure 
 	o.Queue.Counting = func(counts bool) { h.quotas.counting(i, counts) }
 	o.Log, o.NowMs, o.Number = h.config.Log.With("shard", i), h.config.Shards.NowMs, i
 	o.Replicate, o.Tenure, o.Alone = log, tenure, h.config.Alone
+	o.Queue.Shard, o.Queue.Shards, o.Deliver = i, h.config.Shards.Len(), h.deliver
 	o.LeaseGraceMs = clock.LeaseGrace(h.config.ClockSkewMax).Milliseconds()
 	o.Failed = func(err error) {
 		if errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) {

@@ -1284,6 +1284,95 @@ func (x *QuotaGrant) GetSpare() uint64 {
 	return 0
 }
 
+type DeliverRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Shard uint32                 `protobuf:"varint,1,opt,name=shard,proto3" json:"shard,omitempty"`
+	// The messages as they are stored.
+	Messages      [][]byte `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeliverRequest) Reset() {
+	*x = DeliverRequest{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeliverRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeliverRequest) ProtoMessage() {}
+
+func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeliverRequest.ProtoReflect.Descriptor instead.
+func (*DeliverRequest) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DeliverRequest) GetShard() uint32 {
+	if x != nil {
+		return x.Shard
+	}
+	return 0
+}
+
+func (x *DeliverRequest) GetMessages() [][]byte {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+type DeliverResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeliverResponse) Reset() {
+	*x = DeliverResponse{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeliverResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeliverResponse) ProtoMessage() {}
+
+func (x *DeliverResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeliverResponse.ProtoReflect.Descriptor instead.
+func (*DeliverResponse) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+}
+
 var File_prony_peer_v1_peer_proto protoreflect.FileDescriptor
 
 const file_prony_peer_v1_peer_proto_rawDesc = "" +
@@ -1363,7 +1452,11 @@ const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"QuotaGrant\x12\x12\n" +
 	"\x04more\x18\x01 \x01(\x04R\x04more\x12\x19\n" +
 	"\x05spare\x18\x02 \x01(\x04H\x00R\x05spare\x88\x01\x01B\b\n" +
-	"\x06_spare*\xce\x01\n" +
+	"\x06_spare\"B\n" +
+	"\x0eDeliverRequest\x12\x14\n" +
+	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x1a\n" +
+	"\bmessages\x18\x02 \x03(\fR\bmessages\"\x11\n" +
+	"\x0fDeliverResponse*\xce\x01\n" +
 	"\vGroupChange\x12\x1c\n" +
 	"\x18GROUP_CHANGE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16GROUP_CHANGE_ADD_VOTER\x10\x01\x12\x1d\n" +
@@ -1375,7 +1468,7 @@ const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\bStanding\x12\x18\n" +
 	"\x14STANDING_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10STANDING_UNKNOWN\x10\x01\x12\x18\n" +
-	"\x14STANDING_KNOWN_OTHER\x10\x022\xa8\x04\n" +
+	"\x14STANDING_KNOWN_OTHER\x10\x022\xf2\x04\n" +
 	"\vPeerService\x12H\n" +
 	"\aGetInfo\x12\x1d.prony.peer.v1.GetInfoRequest\x1a\x1e.prony.peer.v1.GetInfoResponse\x12N\n" +
 	"\tReadClock\x12\x1f.prony.peer.v1.ReadClockRequest\x1a .prony.peer.v1.ReadClockResponse\x12?\n" +
@@ -1383,7 +1476,8 @@ const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\vChangeGroup\x12!.prony.peer.v1.ChangeGroupRequest\x1a\".prony.peer.v1.ChangeGroupResponse\x12H\n" +
 	"\aWelcome\x12\x1d.prony.peer.v1.WelcomeRequest\x1a\x1e.prony.peer.v1.WelcomeResponse\x12H\n" +
 	"\aReadmit\x12\x1d.prony.peer.v1.ReadmitRequest\x1a\x1e.prony.peer.v1.ReadmitResponse\x12T\n" +
-	"\vShareQuotas\x12!.prony.peer.v1.ShareQuotasRequest\x1a\".prony.peer.v1.ShareQuotasResponseB+Z)github.com/pronybench/prony/engine/peerpbb\x06proto3"
+	"\vShareQuotas\x12!.prony.peer.v1.ShareQuotasRequest\x1a\".prony.peer.v1.ShareQuotasResponse\x12H\n" +
+	"\aDeliver\x12\x1d.prony.peer.v1.DeliverRequest\x1a\x1e.prony.peer.v1.DeliverResponseB+Z)github.com/pronybench/prony/engine/peerpbb\x06proto3"
 
 var (
 	file_prony_peer_v1_peer_proto_rawDescOnce sync.Once
@@ -1398,7 +1492,7 @@ func file_prony_peer_v1_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_prony_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_prony_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_prony_peer_v1_peer_proto_goTypes = []any{
 	(GroupChange)(0),            // 0: prony.peer.v1.GroupChange
 	(Standing)(0),               // 1: prony.peer.v1.Standing
@@ -1422,6 +1516,8 @@ var file_prony_peer_v1_peer_proto_goTypes = []any{
 	(*ShareQuotasResponse)(nil), // 19: prony.peer.v1.ShareQuotasResponse
 	(*TenantGrants)(nil),        // 20: prony.peer.v1.TenantGrants
 	(*QuotaGrant)(nil),          // 21: prony.peer.v1.QuotaGrant
+	(*DeliverRequest)(nil),      // 22: prony.peer.v1.DeliverRequest
+	(*DeliverResponse)(nil),     // 23: prony.peer.v1.DeliverResponse
 }
 var file_prony_peer_v1_peer_proto_depIdxs = []int32{
 	6,  // 0: prony.peer.v1.GetInfoResponse.groups:type_name -> prony.peer.v1.Group
@@ -1439,15 +1535,17 @@ var file_prony_peer_v1_peer_proto_depIdxs = []int32{
 	12, // 12: prony.peer.v1.PeerService.Welcome:input_type -> prony.peer.v1.WelcomeRequest
 	14, // 13: prony.peer.v1.PeerService.Readmit:input_type -> prony.peer.v1.ReadmitRequest
 	16, // 14: prony.peer.v1.PeerService.ShareQuotas:input_type -> prony.peer.v1.ShareQuotasRequest
-	3,  // 15: prony.peer.v1.PeerService.GetInfo:output_type -> prony.peer.v1.GetInfoResponse
-	5,  // 16: prony.peer.v1.PeerService.ReadClock:output_type -> prony.peer.v1.ReadClockResponse
-	9,  // 17: prony.peer.v1.PeerService.Join:output_type -> prony.peer.v1.JoinResponse
-	11, // 18: prony.peer.v1.PeerService.ChangeGroup:output_type -> prony.peer.v1.ChangeGroupResponse
-	13, // 19: prony.peer.v1.PeerService.Welcome:output_type -> prony.peer.v1.WelcomeResponse
-	15, // 20: prony.peer.v1.PeerService.Readmit:output_type -> prony.peer.v1.ReadmitResponse
-	19, // 21: prony.peer.v1.PeerService.ShareQuotas:output_type -> prony.peer.v1.ShareQuotasResponse
-	15, // [15:22] is the sub-list for method output_type
-	8,  // [8:15] is the sub-list for method input_type
+	22, // 15: prony.peer.v1.PeerService.Deliver:input_type -> prony.peer.v1.DeliverRequest
+	3,  // 16: prony.peer.v1.PeerService.GetInfo:output_type -> prony.peer.v1.GetInfoResponse
+	5,  // 17: prony.peer.v1.PeerService.ReadClock:output_type -> prony.peer.v1.ReadClockResponse
+	9,  // 18: prony.peer.v1.PeerService.Join:output_type -> prony.peer.v1.JoinResponse
+	11, // 19: prony.peer.v1.PeerService.ChangeGroup:output_type -> prony.peer.v1.ChangeGroupResponse
+	13, // 20: prony.peer.v1.PeerService.Welcome:output_type -> prony.peer.v1.WelcomeResponse
+	15, // 21: prony.peer.v1.PeerService.Readmit:output_type -> prony.peer.v1.ReadmitResponse
+	19, // 22: prony.peer.v1.PeerService.ShareQuotas:output_type -> prony.peer.v1.ShareQuotasResponse
+	23, // 23: prony.peer.v1.PeerService.Deliver:output_type -> prony.peer.v1.DeliverResponse
+	16, // [16:24] is the sub-list for method output_type
+	8,  // [8:16] is the sub-list for method input_type
 	8,  // [8:8] is the sub-list for extension type_name
 	8,  // [8:8] is the sub-list for extension extendee
 	0,  // [0:8] is the sub-list for field type_name
@@ -1465,7 +1563,7 @@ func file_prony_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_peer_v1_peer_proto_rawDesc), len(file_prony_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

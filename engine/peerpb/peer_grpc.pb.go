@@ -29,6 +29,7 @@ const (
 	PeerService_Welcome_FullMethodName     = "/prony.peer.v1.PeerService/Welcome"
 	PeerService_Readmit_FullMethodName     = "/prony.peer.v1.PeerService/Readmit"
 	PeerService_ShareQuotas_FullMethodName = "/prony.peer.v1.PeerService/ShareQuotas"
+	PeerService_Deliver_FullMethodName     = "/prony.peer.v1.PeerService/Deliver"
 )
 
 // PeerServiceClient is the client API for PeerService service.
@@ -53,6 +54,9 @@ type PeerServiceClient interface {
 	// ShareQuotas reports a node's usage and shares of the tenants' quotas, and asks for larger
 	// shares. Only the node that leads shard 0 answers.
 	ShareQuotas(ctx context.Context, in *ShareQuotasRequest, opts ...grpc.CallOption) (*ShareQuotasResponse, error)
+	// Deliver passes messages about tasks that wait for others to a shard. Only the shard's leader
+	// answers, once their effects are durable. Receiving messages again is harmless.
+	Deliver(ctx context.Context, in *DeliverRequest, opts ...grpc.CallOption) (*DeliverResponse, error)
 }
 
 type peerServiceClient struct {
@@ -133,6 +137,16 @@ func (c *peerServiceClient) ShareQuotas(ctx context.Context, in *ShareQuotasRequ
 	return out, nil
 }
 
+func (c *peerServiceClient) Deliver(ctx context.Context, in *DeliverRequest, opts ...grpc.CallOption) (*DeliverResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeliverResponse)
+	err := c.cc.Invoke(ctx, PeerService_Deliver_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServiceServer is the server API for PeerService service.
 // All implementations must embed UnimplementedPeerServiceServer
 // for forward compatibility.
@@ -155,6 +169,9 @@ type PeerServiceServer interface {
 	// ShareQuotas reports a node's usage and shares of the tenants' quotas, and asks for larger
 	// shares. Only the node that leads shard 0 answers.
 	ShareQuotas(context.Context, *ShareQuotasRequest) (*ShareQuotasResponse, error)
+	// Deliver passes messages about tasks that wait for others to a shard. Only the shard's leader
+	// answers, once their effects are durable. Receiving messages again is harmless.
+	Deliver(context.Context, *DeliverRequest) (*DeliverResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }
 
@@ -185,6 +202,9 @@ func (UnimplementedPeerServiceServer) Readmit(context.Context, *ReadmitRequest) 
 }
 func (UnimplementedPeerServiceServer) ShareQuotas(context.Context, *ShareQuotasRequest) (*ShareQuotasResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ShareQuotas not implemented")
+}
+func (UnimplementedPeerServiceServer) Deliver(context.Context, *DeliverRequest) (*DeliverResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Deliver not implemented")
 }
 func (UnimplementedPeerServiceServer) mustEmbedUnimplementedPeerServiceServer() {}
 func (UnimplementedPeerServiceServer) testEmbeddedByValue()                     {}
@@ -333,6 +353,24 @@ func _PeerService_ShareQuotas_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PeerService_Deliver_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeliverRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServiceServer).Deliver(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeerService_Deliver_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServiceServer).Deliver(ctx, req.(*DeliverRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PeerService_ServiceDesc is the grpc.ServiceDesc for PeerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -367,6 +405,10 @@ var PeerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ShareQuotas",
 			Handler:    _PeerService_ShareQuotas_Handler,
+		},
+		{
+			MethodName: "Deliver",
+			Handler:    _PeerService_Deliver_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

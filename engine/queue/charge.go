@@ -15,6 +15,9 @@ const (
 	finishedRecordBytes  = 128 // at most taskRecordBytes, so that the end of a task pays for its entry
 	queueRecordBytes     = 512
 	recurringRecordBytes = 512
+	waitingRecordBytes   = 64
+	// dependencyRecordBytes includes the link, the message and the record of a finished task.
+	dependencyRecordBytes = 64
 )
 
 // TaskBytes returns the charge of a task without its history. payload includes the headers.
@@ -43,7 +46,7 @@ func QueueBytes(tenant, name string) int64 {
 }
 
 func (r *Record) chargedBytes() int64 {
-	return QueueBytes(r.Tenant, r.Name) + int64(r.Counts.held())*taskRecordBytes + int64(r.Counts.Bytes+r.Counts.HistoryBytes+r.Finished.Bytes)
+	return QueueBytes(r.Tenant, r.Name) + int64(r.Counts.held())*taskRecordBytes + int64(r.Counts.Bytes+r.Counts.HistoryBytes+r.Finished.Bytes+r.Dependencies.Bytes)
 }
 
 func (r *LeaseRef) chargedBytes() int64 {

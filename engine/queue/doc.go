@@ -27,17 +27,18 @@
 // A State embeds its parts, and its own methods are the commands that need several of them. A part
 // uses only env and the parts that it names:
 //
-//	env         configuration, journal, time, requested Refills
-//	accounts    what the queues have freed, but not yet subtracted from the tenants' accounts
-//	watches     tasks whose changes or ends the caller needs to know
-//	queues      the table of queues, and the queues that need work: accounts
-//	lanes       tasks that are neither leased nor dead, by queue and priority: queues, watches
-//	leases      lease batches, their expiries and extensions: queues
-//	retention   keys, results, histories of tasks and queues, times to live, dead letters: accounts, queues, watches
-//	cancelled   leases that ended because their tasks were cancelled
-//	recurring   recurring tasks, in the order of their names and of their next runs
-//	limiter     limits of queues and groups, parked tasks: queues, lanes, leases
-//	dispatcher  waiters, their credit and their turns: queues, lanes, leases, retention, limiter
+//	env           configuration, journal, time, requested Refills
+//	accounts      what the queues have freed, but not yet subtracted from the tenants' accounts
+//	watches       tasks whose changes or ends the caller needs to know
+//	queues        the table of queues, and the queues that need work: accounts
+//	lanes         tasks that are neither leased nor dead, by queue and priority: queues, watches
+//	leases        lease batches, their expiries and extensions: queues
+//	dependencies  what tasks wait for, and the messages about their ends: accounts, queues, watches, leases
+//	retention     keys, results, histories of tasks and queues, times to live, dead letters: accounts, queues, watches, dependencies
+//	cancelled     leases that ended because their tasks were cancelled
+//	recurring     recurring tasks, in the order of their names and of their next runs
+//	limiter       limits of queues and groups, parked tasks: queues, lanes, leases
+//	dispatcher    waiters, their credit and their turns: queues, lanes, leases, retention, limiter
 //
 // # Concurrency
 //

@@ -7,7 +7,7 @@ type Enqueued struct {
 	// Duplicate is true if no task was stored, because Ref is an earlier task with the same
 	// idempotency key.
 	Duplicate bool
-	Err       error // ErrTooManyQueues, a *QuotaError, or nil
+	Err       error // ErrTooManyQueues, a *QuotaError, a *FieldError, or nil
 }
 
 // Enqueue stores tasks of one tenant. It sets out[i] to the outcome of tasks[i].
@@ -20,6 +20,12 @@ func (s *State) Enqueue(now int64, tenant string, tasks []NewTask, out []Enqueue
 }
 
 func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
+	waits := n.Dependencies.waits()
+	if n.Dependencies != nil {
+		if err := s.dependencies.check(tenant, n.Dependencies); err != nil {
+			return Enqueued{Err: err}
+		}
+	}
 	q, err := s.queue(tenant, n.Queue)
 	if err != nil {
 		return Enqueued{Err: err}
@@ -35,7 +41,7 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 			return Enqueued{Ref: holder, Duplicate: true}
 		}
 	}
-	if bytes := TaskBytes(len(n.Payload)) + key.bytes; key.replaces.Bucket != 0 {
+	if bytes := TaskBytes(len(n.Payload)) + key.bytes + n.Dependencies.bytes(); key.replaces.Bucket != 0 {
 		err = s.replace(q, key.unique.Key, key.replaces, bytes)
 	} else {
 		err = q.account.Add(bytes)
@@ -44,6 +50,9 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 		return Enqueued{Err: err}
 	}
 	dueAtMs := max(now+int64(n.DelayMs), n.NotBeforeMs)
+	if waits {
+		dueAtMs = NeverMs
+	}
 	t := Task{
 		EnqueuedAtMs: now,
 		MaxAttempts:  orDefault(orDefault(n.MaxAttempts, q.record.Policy.MaxAttempts), s.cfg.MaxAttempts),
@@ -65,7 +74,7 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	}
 	switch {
 	case key.unique != nil:
-		u := UniqueRef{Ref: ref, Bucket: key.bucket, ExpiresAtMs: key.expiresAtMs, Bytes: uint32(len(t.Payload)), EndsAtMs: t.Extras.ExpiresAtMs}
+		u := UniqueRef{Ref: ref, Bucket: key.bucket, ExpiresAtMs: key.expiresAtMs, Bytes: uint32(len(t.Payload)), EndsAtMs: t.Extras.ExpiresAtMs, Depends: t.Extras.Depends}
 		if t.Delayed {
 			u.DueAtMs = dueAtMs
 		}
@@ -81,6 +90,9 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 		s.returnTask(ref, DelayedLane(n.Priority), Progress{DueAtMs: dueAtMs}, Due{
 			MaxAttempts: t.MaxAttempts, LeaseMs: t.LeaseMs, Bytes: uint32(len(t.Payload)), Extras: t.Extras,
 		})
+		if waits {
+			s.dependencies.begin(q, ref, n.Dependencies)
+		}
 		return Enqueued{Ref: ref}
 	}
 	q.record.Counts.Fresh++

@@ -50,7 +50,7 @@ type Journal interface {
 	DropKeys(bucket int64)
 	// FindKey finds an idempotency key in buckets, whether committed or put by this batch. If
 	// several buckets contain a record of the key, it returns the record that expires last. FindKey,
-	// HasKey, FindUnique, FindHead, FindClaims and FindError are the only methods that read the store.
+	// HasKey, FindUnique, FindLinked, FindHead, FindClaims and FindError are the only methods that read the store.
 	FindKey(queue uint32, key string, buckets []int64) (KeyRef, bool)
 	// HasKey reports whether a bucket contains a record of a key.
 	HasKey(queue uint32, key string, bucket int64) bool
@@ -83,6 +83,22 @@ type Journal interface {
 	PutRecurring(queue uint32, name string, s *RecurringSpec)
 	PutRecurringProgress(queue uint32, name string, p *RecurringProgress)
 	DropRecurring(queue uint32, name string)
+	// PutWaiting stores what a task waits for. DropWaiting removes it.
+	PutWaiting(ref Ref, w Waiting)
+	DropWaiting(ref Ref)
+	// PutDependency stores a finished task that a task waited for. DropDependency removes it.
+	PutDependency(ref Ref, d *Dependency)
+	DropDependency(ref Ref, of ID)
+	// PutLinked stores the number of links of a task, and PutLink a link to a waiting task.
+	PutLinked(ref Ref, links uint32)
+	DropLinked(ref Ref)
+	PutLink(ref Ref, to ID)
+	DropLink(ref Ref, to ID)
+	// FindLinked reports whether a task has links, whether committed or put by this batch.
+	FindLinked(ref Ref) bool
+	// PutMessage stores a message to a shard, in place of an earlier one with the same Seq.
+	PutMessage(to uint16, m *Message)
+	DropMessage(to uint16, seq uint64)
 	PutQueue(r *Record)
 	// DropQueue removes the record of a queue that has no tasks, if it is stored.
 	DropQueue(id uint32)

@@ -74,6 +74,7 @@ type mapJournal struct {
 	recurring map[recurringEntry]Recurring
 	meta      Meta
 	reserved  Reserved
+	dependencyRecords
 }
 
 var _ Journal = (*mapJournal)(nil)
@@ -85,6 +86,7 @@ func newMapJournal(broken func(format string, args ...any)) *mapJournal {
 		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[expiryEntry]bool{}, keys: map[keyEntry]KeyRef{}, uniques: map[uniqueEntry]UniqueRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
 		leases: map[uint64][]LeaseRef{}, extended: map[uint64]int64{}, notes: map[Ref]string{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
 		recurring: map[recurringEntry]Recurring{}, claimed: map[uint64]int64{}, finished: map[uint32]map[uint64]Finished{},
+		dependencyRecords: newDependencyRecords(),
 	}
 }
 
@@ -351,6 +353,7 @@ func (j *mapJournal) look(ref Ref) (Stored, bool) {
 		}
 	}
 	_, out.Dead = j.dead[ref]
+	out.Waiting = j.waiting[ref]
 	return out, true
 }
 
@@ -469,7 +472,7 @@ func (j *mapJournal) countDue(r Refill) (out []DueKey, at returnedKey, more bool
 // recovered returns the contents that a store would recover. It sets Attempt to 0 in settled refs
 // of leases.
 func (j *mapJournal) recovered() Recovered {
-	out := Recovered{Meta: j.meta, Reserved: j.reserved}
+	out := Recovered{Meta: j.meta, Reserved: j.reserved, Messages: j.messageCounts()}
 	_, out.NextExpiryMs = j.expired(0, 0, 0)
 	for k := range j.keys {
 		out.KeyBuckets = append(out.KeyBuckets, k.bucket)

@@ -85,7 +85,7 @@ func (ls *lanes) schedule(l *lane) {
 	if l.behind {
 		l.dueMs = ls.windowNextMs(l)
 	}
-	if l.dueMs == math.MaxInt64 {
+	if l.dueMs >= NeverMs {
 		ls.due.remove(l)
 	} else {
 		ls.due.set(l)
@@ -216,6 +216,7 @@ func (ls *lanes) leaveReturned(l *lane, t *returnedTask, d *Delivery) {
 	d.Priority = d.Shifted(-t.due.PriorityShift)
 	ls.watches.changed(d.Ref)
 	ls.journal.DropDue(d.Ref, l.number, t.dueAtMs)
+	l.leftWaiting(t.dueAtMs)
 	l.queue.record.Counts.Returned--
 }
 

@@ -27,6 +27,9 @@ func (s *State) Delete(q *Queue) error {
 	if held := q.record.Counts.held(); held > 0 {
 		return fmt.Errorf("%w: it has %d tasks", ErrQueueNotEmpty, held)
 	}
+	if q.record.Dependencies != (DependencyCounts{}) {
+		return fmt.Errorf("%w: other tasks are being told of the ends of its tasks: try again", ErrQueueNotEmpty)
+	}
 	if n := len(s.recurring.ofQueue(q)); n > 0 {
 		return fmt.Errorf("%w: it has %d recurring tasks", ErrQueueNotEmpty, n)
 	}
@@ -57,7 +60,7 @@ func (s *State) visitIdle() {
 			q.idleMs = q.removableMs
 			s.idle.set(q)
 		default:
-			_ = s.Delete(q) // cannot fail: the queue is empty
+			_ = s.Delete(q) // cannot fail: the queue is removable
 		}
 	}
 }

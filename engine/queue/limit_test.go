@@ -271,7 +271,7 @@ func TestAFullBucketGainsNothing(t *testing.T) {
 
 // Extras are allocated in blocks. A task that waits must not keep those of its neighbours in memory.
 func TestAWaitingTaskHasItsOwnExtras(t *testing.T) {
-	assert.EqualValues(t, 32, unsafe.Sizeof(Extras{}))
+	assert.EqualValues(t, 40, unsafe.Sizeof(Extras{}))
 	f := newFixture(t, Config{})
 	require.NoError(t, f.Configure("t", "q", Policy{GroupLimit: Limit{LeasedMax: 1}}, 1))
 	f.fill("q", 3, func(n *NewTask) { n.Group = 1 })

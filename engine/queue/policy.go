@@ -73,10 +73,11 @@ type Policy struct {
 // Extras contains options that few tasks have. It is immutable and shared between tasks. Nil means
 // that a task has none of these options.
 type Extras struct {
-	Common      *Common // nil if all of its fields are zero
-	ExpiresAtMs int64   // the end of the time to live; 0 means that it never ends
-	Unique      *Unique // nil if the task has no unique key
-	Group       uint64  // HashGroup of the task's group; 0 if it has none
+	Common      *Common  // nil if all of its fields are zero
+	ExpiresAtMs int64    // the end of the time to live; 0 means that it never ends
+	Unique      *Unique  // nil if the task has no unique key
+	Group       uint64   // HashGroup of the task's group; 0 if it has none
+	Depends     *Depends // nil if the task neither waited for tasks nor is in a batch
 }
 
 // Common contains those extras that most tasks of a queue have in common, because they are those of
@@ -119,6 +120,13 @@ func (x *Extras) unique() *Unique {
 		return nil
 	}
 	return x.Unique
+}
+
+func (x *Extras) depends() *Depends {
+	if x == nil {
+		return nil
+	}
+	return x.Depends
 }
 
 func (x *Extras) expired(now int64) bool {
@@ -169,10 +177,10 @@ func (x *Extras) own() *Extras {
 
 func (s *State) extras(q *Queue, n *NewTask, u *Unique) *Extras {
 	ttl := orDefault(n.TTLMs, q.record.Policy.TTLMs)
-	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 && u == nil && n.Group == 0 {
+	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 && u == nil && n.Group == 0 && n.Dependencies == nil {
 		return q.shared
 	}
-	x := Extras{Unique: u, Group: n.Group}
+	x := Extras{Unique: u, Group: n.Group, Depends: n.Dependencies.stored()}
 	if ttl > 0 {
 		x.ExpiresAtMs = s.nowMs + int64(ttl)
 	}

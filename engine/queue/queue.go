@@ -78,7 +78,7 @@ func (q *Queue) Stored() bool { return q.stored }
 
 // removable reports whether deleting the queue would lose only its figures.
 func (q *Queue) removable() bool {
-	return q.record.Counts.held() == 0 && q.record.PolicyVersion == 0 && !q.record.Paused && q.subscriptions == 0
+	return q.record.Counts.held() == 0 && q.record.Dependencies == (DependencyCounts{}) && q.record.PolicyVersion == 0 && !q.record.Paused && q.subscriptions == 0
 }
 
 // keep prevents the deletion of the queue until untilMs, because the queue was used, or because a

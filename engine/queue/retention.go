@@ -7,6 +7,7 @@ type retention struct {
 	accounts *accounts
 	queues   *queues
 	watches  *watches
+	depends  *dependencies
 
 	keys    buckets
 	uniques buckets
@@ -82,6 +83,7 @@ func (r *retention) die(ref *LeaseRef, token uint64, reason Reason, last lastAtt
 	q.counting().Died[reason]++
 	r.recent.died(Failure{Tenant: q.record.Tenant, Queue: q.record.Name, Ref: ref.Ref, Number: ref.Attempt, Attempt: Attempt{EndedAtMs: r.nowMs}, Died: reason})
 	r.queues.touch(q)
+	r.depends.finished(ref, DependencyDead, nil)
 	r.keepFinished(f)
 	r.watches.end(Ended{Ref: ref.Ref, How: Died, Attempts: ref.Attempt})
 }
@@ -116,6 +118,7 @@ func (r *retention) remove(ref *LeaseRef, attempts uint32, f *Finished) {
 	} else {
 		r.mark(q, ref.Ref)
 	}
+	r.depends.finished(ref, DependencyRemoved, nil)
 	r.keepFinished(f)
 	r.watches.end(Ended{Ref: ref.Ref, How: Removed})
 }

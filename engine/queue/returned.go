@@ -13,6 +13,9 @@ func (ls *lanes) returnTask(ref Ref, lane uint8, p Progress, due Due) {
 	ls.journal.PutProgress(ref, p)
 	ls.journal.PutDue(ref, lane, due)
 	q.record.Counts.Returned++
+	if p.DueAtMs == NeverMs {
+		q.record.Dependencies.Waiting++
+	}
 	ls.queues.touch(q)
 	ls.pushReturned(q.lane(lane), ref.Seq, due)
 }
@@ -46,11 +49,19 @@ func (ls *lanes) insertReturned(l *lane, t returnedTask) {
 func (ls *lanes) removeReturned(l *lane, ref Ref, dueAtMs int64) {
 	k := returnedKey{dueAtMs, ref.Seq}
 	ls.journal.DropDue(ref, l.number, dueAtMs)
+	l.leftWaiting(dueAtMs)
 	l.noteDropped(k)
 	l.dropDue(k)
 	if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {
 		ls.returnedTasks--
 		ls.schedule(l)
+	}
+}
+
+// leftWaiting counts a task of the lane that left it. The task waited if its due time is NeverMs.
+func (l *lane) leftWaiting(dueAtMs int64) {
+	if dueAtMs == NeverMs {
+		l.queue.record.Dependencies.Waiting--
 	}
 }
 

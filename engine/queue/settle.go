@@ -93,6 +93,7 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	if u := given.Extras.unique(); u != nil && u.Scope == UntilFinished {
 		s.freeUnique(q, given.Ref, u)
 	}
+	s.dependencies.finished(&given, DependencyDone, result)
 	s.keepFinished(f)
 	s.end(Ended{Ref: given.Ref, How: Completed})
 	return nil

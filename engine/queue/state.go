@@ -14,8 +14,9 @@ type State struct {
 	retention
 	cancelled
 	dispatcher
-	recurring recurring // fields, because their names are those of other parts
-	limiter   limiter
+	recurring    recurring // fields, because their names are those of other parts
+	limiter      limiter
+	dependencies dependencies
 
 	reserved    Reserved // the last reservation in the journal
 	extrasBlock extrasBlock
@@ -35,6 +36,8 @@ type Recovered struct {
 	// Sums contains the tenants' charges for the records in these buckets.
 	Sums      []Sum
 	Recurring []RecoveredRecurring
+	// Messages contains the number of stored messages, by the shard that they are for.
+	Messages []int
 	// NextExpiryMs is the earliest time when a task's time to live ends; 0 or math.MaxInt64 if
 	// there is no such task.
 	NextExpiryMs int64
@@ -72,8 +75,10 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		env: &s.env, queues: &s.queues, batches: map[uint64]*lease{},
 		nextBatch: max(from.Meta.NextBatch, from.Reserved.Batch, 1),
 	}
+	s.dependencies = dependencies{env: &s.env, accounts: &s.accounts, queues: &s.queues, watches: &s.watches, leases: &s.leases}
+	s.dependencies.recover(from.Messages)
 	s.retention = retention{
-		env: &s.env, accounts: &s.accounts, queues: &s.queues, watches: &s.watches,
+		env: &s.env, accounts: &s.accounts, queues: &s.queues, watches: &s.watches, depends: &s.dependencies,
 		keys:    newBuckets(KeptKeys, keyBucketMs(s.cfg.KeyWindowMs), from.KeyBuckets, from.Sums),
 		uniques: newBuckets(KeptUniques, 0, from.UniqueBuckets, from.Sums),
 		results: newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums),
@@ -111,7 +116,7 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 func (s *State) Flush() bool {
 	s.reportFreed()
 	extended := s.flushExtended()
-	if !s.flushQueues() {
+	if !s.flushQueues() && s.dependencies.sent == 0 { // messages have numbers of lease batches
 		return extended
 	}
 	s.keys.flush(s.journal)

@@ -20,6 +20,7 @@ type Stats struct {
 	// their groups are at their limit.
 	Parked  uint64
 	Delayed uint64
+	Waiting uint64 // tasks that wait for other tasks
 	Leased  uint64
 	Dead    uint64
 	Bytes   uint64 // total size of the payloads and headers of all stored tasks
@@ -45,6 +46,7 @@ func (s *Stats) Add(q *Stats) {
 	s.Ready += q.Ready
 	s.Parked += q.Parked
 	s.Delayed += q.Delayed
+	s.Waiting += q.Waiting
 	s.Leased += q.Leased
 	s.Dead += q.Dead
 	s.Removed += q.Removed
@@ -57,7 +59,7 @@ func (s *Stats) Add(q *Stats) {
 }
 
 // Stored returns the number of stored tasks.
-func (s *Stats) Stored() uint64 { return s.Ready + s.Delayed + s.Leased + s.Dead }
+func (s *Stats) Stored() uint64 { return s.Ready + s.Delayed + s.Waiting + s.Leased + s.Dead }
 
 // Age converts the rates as of fromMs to the rates as of nowMs. The queue must not have changed in
 // between.
@@ -120,7 +122,7 @@ func (ls *lanes) Stats(q *Queue, now int64) Stats {
 	out := Stats{
 		ID: r.ID, Tenant: r.Tenant, Name: r.Name, Policy: r.Policy, PolicyVersion: r.PolicyVersion, Paused: r.Paused,
 		Enqueued: c.Enqueued, Completed: c.Completed, Removed: c.Removed,
-		Ready: c.Fresh, Delayed: c.Returned, Leased: c.Leased, Dead: c.Dead, Bytes: c.Bytes, Charged: uint64(r.chargedBytes()),
+		Ready: c.Fresh, Delayed: c.Returned - uint64(r.Dependencies.Waiting), Waiting: uint64(r.Dependencies.Waiting), Leased: c.Leased, Dead: c.Dead, Bytes: c.Bytes, Charged: uint64(r.chargedBytes()),
 		ReadySinceMs: math.MaxInt64,
 	}
 	if q.events != nil {

@@ -13,8 +13,12 @@ type Stored struct {
 	HasDue      bool  // the task has a Due record, for the time Progress.DueAtMs
 	Lane        uint8 // the lane of the Due record
 	Dead        bool
-	Note        string // read only with the payload
+	Note        string  // read only with the payload
+	Waiting     Waiting // read only of a task that waits
 }
+
+// Waits reports whether the task waits for other tasks.
+func (t *Stored) Waits() bool { return t.HasDue && t.Progress.DueAtMs == NeverMs }
 
 // Priority returns the current priority of the task.
 func (t *Stored) Priority() uint8 { return t.Ref.Shifted(t.Progress.PriorityShift) }
@@ -131,7 +135,7 @@ func (s *State) Redrive(t *Stored) (did bool, err error) {
 	return true, nil
 }
 
-// Purge removes up to n ready and delayed tasks of a queue, and frees their idempotency keys. more
+// Purge removes up to n ready, delayed and waiting tasks of a queue, and frees their idempotency keys. more
 // is true if the queue may contain further tasks. The caller then calls Purge again, after the
 // Refills are answered.
 func (s *State) Purge(q *Queue, n int) (removed int, more bool) {

@@ -18,6 +18,8 @@ type NewTask struct {
 	RetentionMs uint64
 	Key         string // "" means none
 	Group       uint64 // HashGroup of the header GroupHeader; 0 if there is none
+	// Dependencies is nil if the task neither waits for tasks nor is in a batch. See Depend.
+	Dependencies *Dependencies
 }
 
 // Task is the immutable part of a stored task. It is written when the task is enqueued, and again
@@ -109,7 +111,8 @@ const (
 	AttemptsUsedUp Reason = iota + 1
 	TimeToLiveOver
 	FailedPermanently
-	reasons // the number of reasons, including 0
+	DependencyDied // or was cancelled or purged, or had too many waiting tasks
+	reasons        // the number of reasons, including 0
 )
 
 // Dead is the record of a dead task.
@@ -168,6 +171,7 @@ type Record struct {
 	PolicyVersion uint64 // 0 means never configured
 	Paused        bool
 	Finished      FinishedCounts
+	Dependencies  DependencyCounts
 	// Bit n of Lanes is set if the lane with the number n ever had a task.
 	Lanes uint32
 	// Cursors contains, for each priority, a lower bound of the seqs of fresh tasks.

@@ -89,11 +89,12 @@ type UniqueRef struct {
 	EndsAtMs int64  // the end of the time to live; 0 means that it never ends
 	// PriorityShift is as in Progress.
 	PriorityShift int8
+	Depends       *Depends
 }
 
 // stored returns the records of the task, which has not started.
 func (k *UniqueRef) stored(key KeyHash) *Stored {
-	extras := &Extras{ExpiresAtMs: k.EndsAtMs, Unique: &Unique{Key: key, Bucket: k.Bucket}}
+	extras := &Extras{ExpiresAtMs: k.EndsAtMs, Unique: &Unique{Key: key, Bucket: k.Bucket}, Depends: k.Depends}
 	t := &Stored{Ref: k.Ref, Task: Task{Extras: extras}, Bytes: k.Bytes}
 	if k.DueAtMs != 0 {
 		t.HasProgress, t.Progress = true, Progress{DueAtMs: k.DueAtMs, ExpiresAtMs: k.EndsAtMs, PriorityShift: k.PriorityShift}

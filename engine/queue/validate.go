@@ -61,6 +61,9 @@ func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError
 	if err := CheckKey("idempotency_key", t.Key); err != nil {
 		return err
 	}
+	if err := t.Dependencies.check(t); err != nil {
+		return err
+	}
 	if t.MaxAttempts|uint32(t.TTLMs)|uint32(t.TTLMs>>32)|uint32(t.RetentionMs)|uint32(t.RetentionMs>>32) == 0 && t.Backoff == (Backoff{}) {
 		return l.CheckLease(t.LeaseMs)
 	}

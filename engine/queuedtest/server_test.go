@@ -63,6 +63,24 @@ func TestTheTestSeesWhatWasEnqueued(t *testing.T) {
 	require.Len(t, s.Tasks("mail"), 2)
 }
 
+// A task that waits for another one is among the tasks of its queue.
+func TestTheTestSeesWaitingTasks(t *testing.T) {
+	s := queuedtest.Start(t)
+	first := enqueue(t, s, client.Task{Queue: "mail"})
+	later := enqueue(t, s, client.Task{Queue: "mail", After: first})
+	tasks := s.Tasks("mail")
+	require.Len(t, tasks, 2)
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_WAITING, tasks[1].GetState())
+	claimed := claim(t, s)
+	require.Len(t, claimed, 1)
+	_, err := s.Client.API().Complete(t.Context(), &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: claimed[0].GetId(), Token: claimed[0].GetToken()}}})
+	require.NoError(t, err)
+	out, err := s.Client.API().Claim(t.Context(), &queuepb.ClaimRequest{Queues: []string{"mail"}, WaitMs: 60_000})
+	require.NoError(t, err)
+	require.Len(t, out.GetTasks(), 1)
+	assert.Equal(t, later[0], out.GetTasks()[0].GetId())
+}
+
 func TestTheTestMovesTheClock(t *testing.T) {
 	s := queuedtest.Start(t)
 	enqueue(t, s, client.Task{Queue: "mail", Delay: time.Hour, Backoff: client.Backoff{Initial: time.Millisecond, Max: time.Millisecond}})

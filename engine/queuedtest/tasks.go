@@ -35,7 +35,9 @@ func (s *Server) Advance(d time.Duration) {
 func (s *Server) Tasks(queue string) []*queuepb.Task {
 	s.t.Helper()
 	var all []*queuepb.Task
-	for _, state := range []queuepb.TaskState{queuepb.TaskState_TASK_STATE_READY, queuepb.TaskState_TASK_STATE_DELAYED, queuepb.TaskState_TASK_STATE_LEASED} {
+	for _, state := range []queuepb.TaskState{
+		queuepb.TaskState_TASK_STATE_READY, queuepb.TaskState_TASK_STATE_DELAYED, queuepb.TaskState_TASK_STATE_WAITING, queuepb.TaskState_TASK_STATE_LEASED,
+	} {
 		in := &adminpb.ListTasksRequest{Queue: queue, State: state, PageSize: pageSize}
 		for more := true; more; more = in.GetPageToken() != "" {
 			out, err := s.Admin.ListTasks(s.t.Context(), in)

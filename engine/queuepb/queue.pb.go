@@ -30,6 +30,65 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// DeadDependency is what happens to a waiting task when a task that it waits for dies, or is
+// cancelled or purged.
+type DeadDependency int32
+
+const (
+	// As WAIT.
+	DeadDependency_DEAD_DEPENDENCY_UNSPECIFIED DeadDependency = 0
+	// The task continues to wait: a dead task can be redriven, and an operator can reschedule the
+	// waiting task.
+	DeadDependency_DEAD_DEPENDENCY_WAIT DeadDependency = 1
+	// The dead task counts as finished.
+	DeadDependency_DEAD_DEPENDENCY_RUN DeadDependency = 2
+	// The waiting task becomes a dead letter.
+	DeadDependency_DEAD_DEPENDENCY_DIE DeadDependency = 3
+)
+
+// Enum value maps for DeadDependency.
+var (
+	DeadDependency_name = map[int32]string{
+		0: "DEAD_DEPENDENCY_UNSPECIFIED",
+		1: "DEAD_DEPENDENCY_WAIT",
+		2: "DEAD_DEPENDENCY_RUN",
+		3: "DEAD_DEPENDENCY_DIE",
+	}
+	DeadDependency_value = map[string]int32{
+		"DEAD_DEPENDENCY_UNSPECIFIED": 0,
+		"DEAD_DEPENDENCY_WAIT":        1,
+		"DEAD_DEPENDENCY_RUN":         2,
+		"DEAD_DEPENDENCY_DIE":         3,
+	}
+)
+
+func (x DeadDependency) Enum() *DeadDependency {
+	p := new(DeadDependency)
+	*p = x
+	return p
+}
+
+func (x DeadDependency) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DeadDependency) Descriptor() protoreflect.EnumDescriptor {
+	return file_prony_queue_v1_queue_proto_enumTypes[0].Descriptor()
+}
+
+func (DeadDependency) Type() protoreflect.EnumType {
+	return &file_prony_queue_v1_queue_proto_enumTypes[0]
+}
+
+func (x DeadDependency) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DeadDependency.Descriptor instead.
+func (DeadDependency) EnumDescriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{0}
+}
+
 // UniqueScope is how long a task holds its key. Cancelling or purging the task, or deleting its
 // queue, frees the key earlier.
 type UniqueScope int32
@@ -73,11 +132,11 @@ func (x UniqueScope) String() string {
 }
 
 func (UniqueScope) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_queue_v1_queue_proto_enumTypes[0].Descriptor()
+	return file_prony_queue_v1_queue_proto_enumTypes[1].Descriptor()
 }
 
 func (UniqueScope) Type() protoreflect.EnumType {
-	return &file_prony_queue_v1_queue_proto_enumTypes[0]
+	return &file_prony_queue_v1_queue_proto_enumTypes[1]
 }
 
 func (x UniqueScope) Number() protoreflect.EnumNumber {
@@ -86,7 +145,7 @@ func (x UniqueScope) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use UniqueScope.Descriptor instead.
 func (UniqueScope) EnumDescriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{0}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{1}
 }
 
 // UniqueConflict is what an enqueue gets if another task of the queue holds the key.
@@ -131,11 +190,11 @@ func (x UniqueConflict) String() string {
 }
 
 func (UniqueConflict) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_queue_v1_queue_proto_enumTypes[1].Descriptor()
+	return file_prony_queue_v1_queue_proto_enumTypes[2].Descriptor()
 }
 
 func (UniqueConflict) Type() protoreflect.EnumType {
-	return &file_prony_queue_v1_queue_proto_enumTypes[1]
+	return &file_prony_queue_v1_queue_proto_enumTypes[2]
 }
 
 func (x UniqueConflict) Number() protoreflect.EnumNumber {
@@ -144,7 +203,7 @@ func (x UniqueConflict) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use UniqueConflict.Descriptor instead.
 func (UniqueConflict) EnumDescriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{1}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{2}
 }
 
 type TaskState int32
@@ -156,6 +215,8 @@ const (
 	TaskState_TASK_STATE_LEASED      TaskState = 3
 	TaskState_TASK_STATE_DONE        TaskState = 4
 	TaskState_TASK_STATE_DEAD        TaskState = 5
+	// The task waits for other tasks.
+	TaskState_TASK_STATE_WAITING TaskState = 6
 )
 
 // Enum value maps for TaskState.
@@ -167,6 +228,7 @@ var (
 		3: "TASK_STATE_LEASED",
 		4: "TASK_STATE_DONE",
 		5: "TASK_STATE_DEAD",
+		6: "TASK_STATE_WAITING",
 	}
 	TaskState_value = map[string]int32{
 		"TASK_STATE_UNSPECIFIED": 0,
@@ -175,6 +237,7 @@ var (
 		"TASK_STATE_LEASED":      3,
 		"TASK_STATE_DONE":        4,
 		"TASK_STATE_DEAD":        5,
+		"TASK_STATE_WAITING":     6,
 	}
 )
 
@@ -189,11 +252,11 @@ func (x TaskState) String() string {
 }
 
 func (TaskState) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_queue_v1_queue_proto_enumTypes[2].Descriptor()
+	return file_prony_queue_v1_queue_proto_enumTypes[3].Descriptor()
 }
 
 func (TaskState) Type() protoreflect.EnumType {
-	return &file_prony_queue_v1_queue_proto_enumTypes[2]
+	return &file_prony_queue_v1_queue_proto_enumTypes[3]
 }
 
 func (x TaskState) Number() protoreflect.EnumNumber {
@@ -202,7 +265,7 @@ func (x TaskState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TaskState.Descriptor instead.
 func (TaskState) EnumDescriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{2}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{3}
 }
 
 type ErrorCode int32
@@ -274,11 +337,11 @@ func (x ErrorCode) String() string {
 }
 
 func (ErrorCode) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_queue_v1_queue_proto_enumTypes[3].Descriptor()
+	return file_prony_queue_v1_queue_proto_enumTypes[4].Descriptor()
 }
 
 func (ErrorCode) Type() protoreflect.EnumType {
-	return &file_prony_queue_v1_queue_proto_enumTypes[3]
+	return &file_prony_queue_v1_queue_proto_enumTypes[4]
 }
 
 func (x ErrorCode) Number() protoreflect.EnumNumber {
@@ -287,7 +350,7 @@ func (x ErrorCode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ErrorCode.Descriptor instead.
 func (ErrorCode) EnumDescriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{3}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{4}
 }
 
 type SettleAction int32
@@ -329,11 +392,11 @@ func (x SettleAction) String() string {
 }
 
 func (SettleAction) Descriptor() protoreflect.EnumDescriptor {
-	return file_prony_queue_v1_queue_proto_enumTypes[4].Descriptor()
+	return file_prony_queue_v1_queue_proto_enumTypes[5].Descriptor()
 }
 
 func (SettleAction) Type() protoreflect.EnumType {
-	return &file_prony_queue_v1_queue_proto_enumTypes[4]
+	return &file_prony_queue_v1_queue_proto_enumTypes[5]
 }
 
 func (x SettleAction) Number() protoreflect.EnumNumber {
@@ -342,7 +405,68 @@ func (x SettleAction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SettleAction.Descriptor instead.
 func (SettleAction) EnumDescriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{4}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{5}
+}
+
+type DependencyOutcome int32
+
+const (
+	DependencyOutcome_DEPENDENCY_OUTCOME_UNSPECIFIED DependencyOutcome = 0
+	DependencyOutcome_DEPENDENCY_OUTCOME_DONE        DependencyOutcome = 1
+	DependencyOutcome_DEPENDENCY_OUTCOME_DEAD        DependencyOutcome = 2
+	// The task was cancelled or purged, or its queue was deleted.
+	DependencyOutcome_DEPENDENCY_OUTCOME_REMOVED DependencyOutcome = 3
+	// The task did not exist when the waiting task was enqueued.
+	DependencyOutcome_DEPENDENCY_OUTCOME_NOT_FOUND DependencyOutcome = 4
+	// 10,000 other tasks waited for the task already. The waiting task becomes a dead letter.
+	DependencyOutcome_DEPENDENCY_OUTCOME_REFUSED DependencyOutcome = 5
+)
+
+// Enum value maps for DependencyOutcome.
+var (
+	DependencyOutcome_name = map[int32]string{
+		0: "DEPENDENCY_OUTCOME_UNSPECIFIED",
+		1: "DEPENDENCY_OUTCOME_DONE",
+		2: "DEPENDENCY_OUTCOME_DEAD",
+		3: "DEPENDENCY_OUTCOME_REMOVED",
+		4: "DEPENDENCY_OUTCOME_NOT_FOUND",
+		5: "DEPENDENCY_OUTCOME_REFUSED",
+	}
+	DependencyOutcome_value = map[string]int32{
+		"DEPENDENCY_OUTCOME_UNSPECIFIED": 0,
+		"DEPENDENCY_OUTCOME_DONE":        1,
+		"DEPENDENCY_OUTCOME_DEAD":        2,
+		"DEPENDENCY_OUTCOME_REMOVED":     3,
+		"DEPENDENCY_OUTCOME_NOT_FOUND":   4,
+		"DEPENDENCY_OUTCOME_REFUSED":     5,
+	}
+)
+
+func (x DependencyOutcome) Enum() *DependencyOutcome {
+	p := new(DependencyOutcome)
+	*p = x
+	return p
+}
+
+func (x DependencyOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DependencyOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_prony_queue_v1_queue_proto_enumTypes[6].Descriptor()
+}
+
+func (DependencyOutcome) Type() protoreflect.EnumType {
+	return &file_prony_queue_v1_queue_proto_enumTypes[6]
+}
+
+func (x DependencyOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DependencyOutcome.Descriptor instead.
+func (DependencyOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{6}
 }
 
 // Backoff sets how long a task waits after a failed attempt: initial_ms after the first, multiplied
@@ -458,9 +582,22 @@ type NewTask struct {
 	Headers map[string]string `protobuf:"bytes,12,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// How long the task holds its idempotency_key, and what a further enqueue with the key gets. If it
 	// is not set, the key is held for the window of the queue or the server.
-	Unique        *Unique `protobuf:"bytes,13,opt,name=unique,proto3" json:"unique,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Unique *Unique `protobuf:"bytes,13,opt,name=unique,proto3" json:"unique,omitempty"`
+	// The tasks that must finish before this one becomes ready, as ids of tasks of the same tenant in
+	// any queues: at most 100. A task that no longer exists counts as done, because it usually finished
+	// before this enqueue. Not with batch, delay_ms or not_before_ms.
+	After []string `protobuf:"bytes,14,rep,name=after,proto3" json:"after,omitempty"`
+	// For the final task of a batch: how many members must finish before this task becomes ready, at
+	// most 100,000. The members are enqueued afterwards, with the id of this task as their batch. Not
+	// with delay_ms or not_before_ms.
+	BatchSize uint32 `protobuf:"varint,15,opt,name=batch_size,json=batchSize,proto3" json:"batch_size,omitempty"`
+	// The id of the final task of the batch that this task is a member of.
+	Batch string `protobuf:"bytes,16,opt,name=batch,proto3" json:"batch,omitempty"`
+	// What happens to this task when a task that it waits for dies, or is cancelled or purged. Only with
+	// after or batch_size.
+	DeadDependency DeadDependency `protobuf:"varint,17,opt,name=dead_dependency,json=deadDependency,proto3,enum=prony.queue.v1.DeadDependency" json:"dead_dependency,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *NewTask) Reset() {
@@ -584,6 +721,34 @@ func (x *NewTask) GetUnique() *Unique {
 	return nil
 }
 
+func (x *NewTask) GetAfter() []string {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *NewTask) GetBatchSize() uint32 {
+	if x != nil {
+		return x.BatchSize
+	}
+	return 0
+}
+
+func (x *NewTask) GetBatch() string {
+	if x != nil {
+		return x.Batch
+	}
+	return ""
+}
+
+func (x *NewTask) GetDeadDependency() DeadDependency {
+	if x != nil {
+		return x.DeadDependency
+	}
+	return DeadDependency_DEAD_DEPENDENCY_UNSPECIFIED
+}
+
 // Unique makes an idempotency key unique in its queue for a scope.
 type Unique struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -673,7 +838,10 @@ type Task struct {
 	Headers map[string]string `protobuf:"bytes,15,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The last note of a worker about the task's progress: see Extension. Only GetTask and the lists of
 	// the admin service set it.
-	Note          *string `protobuf:"bytes,16,opt,name=note,proto3,oneof" json:"note,omitempty"`
+	Note *string `protobuf:"bytes,16,opt,name=note,proto3,oneof" json:"note,omitempty"`
+	// How many tasks a waiting task still waits for. Only GetTask and the lists of the admin service set
+	// it.
+	WaitingFor    uint32 `protobuf:"varint,17,opt,name=waiting_for,json=waitingFor,proto3" json:"waiting_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -818,6 +986,13 @@ func (x *Task) GetNote() string {
 		return *x.Note
 	}
 	return ""
+}
+
+func (x *Task) GetWaitingFor() uint32 {
+	if x != nil {
+		return x.WaitingFor
+	}
+	return 0
 }
 
 // ItemError is the reason why one item of a batch was refused. Over REST, a call with exactly one
@@ -2630,6 +2805,207 @@ func (x *AwaitResultResponse) GetLastError() string {
 	return ""
 }
 
+type ListDependenciesRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Id     string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// 1 to 1,000; 0 means 100.
+	PageSize      uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDependenciesRequest) Reset() {
+	*x = ListDependenciesRequest{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDependenciesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDependenciesRequest) ProtoMessage() {}
+
+func (x *ListDependenciesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDependenciesRequest.ProtoReflect.Descriptor instead.
+func (*ListDependenciesRequest) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ListDependenciesRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *ListDependenciesRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ListDependenciesRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListDependenciesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListDependenciesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Dependencies  []*Dependency          `protobuf:"bytes,1,rep,name=dependencies,proto3" json:"dependencies,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// How many tasks the task still waits for.
+	WaitingFor    uint32 `protobuf:"varint,3,opt,name=waiting_for,json=waitingFor,proto3" json:"waiting_for,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDependenciesResponse) Reset() {
+	*x = ListDependenciesResponse{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDependenciesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDependenciesResponse) ProtoMessage() {}
+
+func (x *ListDependenciesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDependenciesResponse.ProtoReflect.Descriptor instead.
+func (*ListDependenciesResponse) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ListDependenciesResponse) GetDependencies() []*Dependency {
+	if x != nil {
+		return x.Dependencies
+	}
+	return nil
+}
+
+func (x *ListDependenciesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListDependenciesResponse) GetWaitingFor() uint32 {
+	if x != nil {
+		return x.WaitingFor
+	}
+	return 0
+}
+
+// Dependency is a task that another task waited for.
+type Dependency struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Id      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Outcome DependencyOutcome      `protobuf:"varint,2,opt,name=outcome,proto3,enum=prony.queue.v1.DependencyOutcome" json:"outcome,omitempty"`
+	// The result of a task that is done, if it has at most 4 KiB.
+	Result []byte `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
+	// The task is done with a longer result.
+	ResultOmitted bool `protobuf:"varint,4,opt,name=result_omitted,json=resultOmitted,proto3" json:"result_omitted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Dependency) Reset() {
+	*x = Dependency{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Dependency) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Dependency) ProtoMessage() {}
+
+func (x *Dependency) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Dependency.ProtoReflect.Descriptor instead.
+func (*Dependency) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *Dependency) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Dependency) GetOutcome() DependencyOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return DependencyOutcome_DEPENDENCY_OUTCOME_UNSPECIFIED
+}
+
+func (x *Dependency) GetResult() []byte {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *Dependency) GetResultOmitted() bool {
+	if x != nil {
+		return x.ResultOmitted
+	}
+	return false
+}
+
 type ProduceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Read only from the first frame of a stream. Empty means the access token's tenant, or
@@ -2644,7 +3020,7 @@ type ProduceRequest struct {
 
 func (x *ProduceRequest) Reset() {
 	*x = ProduceRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2656,7 +3032,7 @@ func (x *ProduceRequest) String() string {
 func (*ProduceRequest) ProtoMessage() {}
 
 func (x *ProduceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2669,7 +3045,7 @@ func (x *ProduceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProduceRequest.ProtoReflect.Descriptor instead.
 func (*ProduceRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{33}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ProduceRequest) GetTenant() string {
@@ -2703,7 +3079,7 @@ type ProduceResponse struct {
 
 func (x *ProduceResponse) Reset() {
 	*x = ProduceResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2715,7 +3091,7 @@ func (x *ProduceResponse) String() string {
 func (*ProduceResponse) ProtoMessage() {}
 
 func (x *ProduceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2728,7 +3104,7 @@ func (x *ProduceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProduceResponse.ProtoReflect.Descriptor instead.
 func (*ProduceResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{34}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ProduceResponse) GetAnswers() []*EnqueueAnswer {
@@ -2755,7 +3131,7 @@ type EnqueueAnswer struct {
 
 func (x *EnqueueAnswer) Reset() {
 	*x = EnqueueAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2767,7 +3143,7 @@ func (x *EnqueueAnswer) String() string {
 func (*EnqueueAnswer) ProtoMessage() {}
 
 func (x *EnqueueAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2780,7 +3156,7 @@ func (x *EnqueueAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueAnswer.ProtoReflect.Descriptor instead.
 func (*EnqueueAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{35}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *EnqueueAnswer) GetFrame() uint64 {
@@ -2826,7 +3202,7 @@ type WorkOpen struct {
 
 func (x *WorkOpen) Reset() {
 	*x = WorkOpen{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2838,7 +3214,7 @@ func (x *WorkOpen) String() string {
 func (*WorkOpen) ProtoMessage() {}
 
 func (x *WorkOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2851,7 +3227,7 @@ func (x *WorkOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkOpen.ProtoReflect.Descriptor instead.
 func (*WorkOpen) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{36}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *WorkOpen) GetTenant() string {
@@ -2896,7 +3272,7 @@ type WorkRequest struct {
 
 func (x *WorkRequest) Reset() {
 	*x = WorkRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2908,7 +3284,7 @@ func (x *WorkRequest) String() string {
 func (*WorkRequest) ProtoMessage() {}
 
 func (x *WorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2921,7 +3297,7 @@ func (x *WorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkRequest.ProtoReflect.Descriptor instead.
 func (*WorkRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{37}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *WorkRequest) GetOpen() *WorkOpen {
@@ -2971,7 +3347,7 @@ type WorkResponse struct {
 
 func (x *WorkResponse) Reset() {
 	*x = WorkResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2983,7 +3359,7 @@ func (x *WorkResponse) String() string {
 func (*WorkResponse) ProtoMessage() {}
 
 func (x *WorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2996,7 +3372,7 @@ func (x *WorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkResponse.ProtoReflect.Descriptor instead.
 func (*WorkResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{38}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *WorkResponse) GetTasks() []*Task {
@@ -3038,7 +3414,7 @@ type CancelledLease struct {
 
 func (x *CancelledLease) Reset() {
 	*x = CancelledLease{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3050,7 +3426,7 @@ func (x *CancelledLease) String() string {
 func (*CancelledLease) ProtoMessage() {}
 
 func (x *CancelledLease) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3063,7 +3439,7 @@ func (x *CancelledLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelledLease.ProtoReflect.Descriptor instead.
 func (*CancelledLease) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{39}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *CancelledLease) GetId() string {
@@ -3092,7 +3468,7 @@ type SettleAnswer struct {
 
 func (x *SettleAnswer) Reset() {
 	*x = SettleAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[40]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3104,7 +3480,7 @@ func (x *SettleAnswer) String() string {
 func (*SettleAnswer) ProtoMessage() {}
 
 func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[40]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3117,7 +3493,7 @@ func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleAnswer.ProtoReflect.Descriptor instead.
 func (*SettleAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{40}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SettleAnswer) GetFrame() uint64 {
@@ -3144,7 +3520,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"initial_ms\x18\x01 \x01(\x04R\tinitialMs\x12\x15\n" +
 	"\x06max_ms\x18\x02 \x01(\x04R\x05maxMs\x12-\n" +
 	"\x12multiplier_percent\x18\x03 \x01(\rR\x11multiplierPercent\x12%\n" +
-	"\x0ejitter_percent\x18\x04 \x01(\rR\rjitterPercent\"\xa1\x04\n" +
+	"\x0ejitter_percent\x18\x04 \x01(\rR\rjitterPercent\"\xb5\x05\n" +
 	"\aNewTask\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\rR\bpriority\x12\x18\n" +
@@ -3159,14 +3535,19 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	" \x01(\x04R\x11resultRetentionMs\x12'\n" +
 	"\x0fidempotency_key\x18\v \x01(\tR\x0eidempotencyKey\x12>\n" +
 	"\aheaders\x18\f \x03(\v2$.prony.queue.v1.NewTask.HeadersEntryR\aheaders\x12.\n" +
-	"\x06unique\x18\r \x01(\v2\x16.prony.queue.v1.UniqueR\x06unique\x1a:\n" +
+	"\x06unique\x18\r \x01(\v2\x16.prony.queue.v1.UniqueR\x06unique\x12\x14\n" +
+	"\x05after\x18\x0e \x03(\tR\x05after\x12\x1d\n" +
+	"\n" +
+	"batch_size\x18\x0f \x01(\rR\tbatchSize\x12\x14\n" +
+	"\x05batch\x18\x10 \x01(\tR\x05batch\x12G\n" +
+	"\x0fdead_dependency\x18\x11 \x01(\x0e2\x1e.prony.queue.v1.DeadDependencyR\x0edeadDependency\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x94\x01\n" +
 	"\x06Unique\x121\n" +
 	"\x05scope\x18\x01 \x01(\x0e2\x1b.prony.queue.v1.UniqueScopeR\x05scope\x12\x1b\n" +
 	"\twindow_ms\x18\x02 \x01(\x04R\bwindowMs\x12:\n" +
-	"\bconflict\x18\x03 \x01(\x0e2\x1e.prony.queue.v1.UniqueConflictR\bconflict\"\xcd\x04\n" +
+	"\bconflict\x18\x03 \x01(\x0e2\x1e.prony.queue.v1.UniqueConflictR\bconflict\"\xee\x04\n" +
 	"\x04Task\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x14\n" +
@@ -3185,7 +3566,9 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"last_error\x18\r \x01(\tR\tlastError\x12\"\n" +
 	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\x12;\n" +
 	"\aheaders\x18\x0f \x03(\v2!.prony.queue.v1.Task.HeadersEntryR\aheaders\x12\x17\n" +
-	"\x04note\x18\x10 \x01(\tH\x00R\x04note\x88\x01\x01\x1a:\n" +
+	"\x04note\x18\x10 \x01(\tH\x00R\x04note\x88\x01\x01\x12\x1f\n" +
+	"\vwaiting_for\x18\x11 \x01(\rR\n" +
+	"waitingFor\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
@@ -3310,7 +3693,24 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x0fcompleted_at_ms\x18\x03 \x01(\x03R\rcompletedAtMs\x12*\n" +
 	"\x11retained_until_ms\x18\x04 \x01(\x03R\x0fretainedUntilMs\x12\x1d\n" +
 	"\n" +
-	"last_error\x18\x05 \x01(\tR\tlastError\"m\n" +
+	"last_error\x18\x05 \x01(\tR\tlastError\"}\n" +
+	"\x17ListDependenciesRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\xa3\x01\n" +
+	"\x18ListDependenciesResponse\x12>\n" +
+	"\fdependencies\x18\x01 \x03(\v2\x1a.prony.queue.v1.DependencyR\fdependencies\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1f\n" +
+	"\vwaiting_for\x18\x03 \x01(\rR\n" +
+	"waitingFor\"\x98\x01\n" +
+	"\n" +
+	"Dependency\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2!.prony.queue.v1.DependencyOutcomeR\aoutcome\x12\x16\n" +
+	"\x06result\x18\x03 \x01(\fR\x06result\x12%\n" +
+	"\x0eresult_omitted\x18\x04 \x01(\bR\rresultOmitted\"m\n" +
 	"\x0eProduceRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05frame\x18\x02 \x01(\x04R\x05frame\x12-\n" +
@@ -3344,7 +3744,12 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\"W\n" +
 	"\fSettleAnswer\x12\x14\n" +
 	"\x05frame\x18\x01 \x01(\x04R\x05frame\x121\n" +
-	"\x06errors\x18\x02 \x03(\v2\x19.prony.queue.v1.ItemErrorR\x06errors*\x89\x01\n" +
+	"\x06errors\x18\x02 \x03(\v2\x19.prony.queue.v1.ItemErrorR\x06errors*}\n" +
+	"\x0eDeadDependency\x12\x1f\n" +
+	"\x1bDEAD_DEPENDENCY_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14DEAD_DEPENDENCY_WAIT\x10\x01\x12\x17\n" +
+	"\x13DEAD_DEPENDENCY_RUN\x10\x02\x12\x17\n" +
+	"\x13DEAD_DEPENDENCY_DIE\x10\x03*\x89\x01\n" +
 	"\vUniqueScope\x12\x1c\n" +
 	"\x18UNIQUE_SCOPE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17UNIQUE_SCOPE_FOR_A_TIME\x10\x01\x12\x1e\n" +
@@ -3354,14 +3759,15 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x1bUNIQUE_CONFLICT_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15UNIQUE_CONFLICT_FIRST\x10\x01\x12\x1b\n" +
 	"\x17UNIQUE_CONFLICT_REPLACE\x10\x02\x12\x1a\n" +
-	"\x16UNIQUE_CONFLICT_REFUSE\x10\x03*\x96\x01\n" +
+	"\x16UNIQUE_CONFLICT_REFUSE\x10\x03*\xae\x01\n" +
 	"\tTaskState\x12\x1a\n" +
 	"\x16TASK_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TASK_STATE_READY\x10\x01\x12\x16\n" +
 	"\x12TASK_STATE_DELAYED\x10\x02\x12\x15\n" +
 	"\x11TASK_STATE_LEASED\x10\x03\x12\x13\n" +
 	"\x0fTASK_STATE_DONE\x10\x04\x12\x13\n" +
-	"\x0fTASK_STATE_DEAD\x10\x05*\xd3\x02\n" +
+	"\x0fTASK_STATE_DEAD\x10\x05\x12\x16\n" +
+	"\x12TASK_STATE_WAITING\x10\x06*\xd3\x02\n" +
 	"\tErrorCode\x12\x1a\n" +
 	"\x16ERROR_CODE_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bERROR_CODE_INVALID_ARGUMENT\x10\x01\x12\x18\n" +
@@ -3380,7 +3786,14 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x16SETTLE_ACTION_COMPLETE\x10\x01\x12\x16\n" +
 	"\x12SETTLE_ACTION_FAIL\x10\x02\x12\x19\n" +
 	"\x15SETTLE_ACTION_RELEASE\x10\x03\x12\x18\n" +
-	"\x14SETTLE_ACTION_EXTEND\x10\x042\xce\b\n" +
+	"\x14SETTLE_ACTION_EXTEND\x10\x04*\xd3\x01\n" +
+	"\x11DependencyOutcome\x12\"\n" +
+	"\x1eDEPENDENCY_OUTCOME_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17DEPENDENCY_OUTCOME_DONE\x10\x01\x12\x1b\n" +
+	"\x17DEPENDENCY_OUTCOME_DEAD\x10\x02\x12\x1e\n" +
+	"\x1aDEPENDENCY_OUTCOME_REMOVED\x10\x03\x12 \n" +
+	"\x1cDEPENDENCY_OUTCOME_NOT_FOUND\x10\x04\x12\x1e\n" +
+	"\x1aDEPENDENCY_OUTCOME_REFUSED\x10\x052\xdb\t\n" +
 	"\fQueueService\x12h\n" +
 	"\aEnqueue\x12\x1e.prony.queue.v1.EnqueueRequest\x1a\x1f.prony.queue.v1.EnqueueResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tasks:enqueue\x12`\n" +
 	"\x05Claim\x12\x1c.prony.queue.v1.ClaimRequest\x1a\x1d.prony.queue.v1.ClaimResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/tasks:claim\x12l\n" +
@@ -3389,7 +3802,8 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x06Extend\x12\x1d.prony.queue.v1.ExtendRequest\x1a\x1e.prony.queue.v1.ExtendResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/tasks:extend\x12h\n" +
 	"\aRelease\x12\x1e.prony.queue.v1.ReleaseRequest\x1a\x1f.prony.queue.v1.ReleaseResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tasks:release\x12b\n" +
 	"\aGetTask\x12\x1e.prony.queue.v1.GetTaskRequest\x1a\x1f.prony.queue.v1.GetTaskResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/tasks/{id}\x12u\n" +
-	"\vAwaitResult\x12\".prony.queue.v1.AwaitResultRequest\x1a#.prony.queue.v1.AwaitResultResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/tasks/{id}/result\x12d\n" +
+	"\vAwaitResult\x12\".prony.queue.v1.AwaitResultRequest\x1a#.prony.queue.v1.AwaitResultResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/tasks/{id}/result\x12\x8a\x01\n" +
+	"\x10ListDependencies\x12'.prony.queue.v1.ListDependenciesRequest\x1a(.prony.queue.v1.ListDependenciesResponse\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/tasks/{id}/dependencies\x12d\n" +
 	"\tGetRoutes\x12 .prony.queue.v1.GetRoutesRequest\x1a!.prony.queue.v1.GetRoutesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/routes\x12N\n" +
 	"\aProduce\x12\x1e.prony.queue.v1.ProduceRequest\x1a\x1f.prony.queue.v1.ProduceResponse(\x010\x01\x12E\n" +
@@ -3407,123 +3821,133 @@ func file_prony_queue_v1_queue_proto_rawDescGZIP() []byte {
 	return file_prony_queue_v1_queue_proto_rawDescData
 }
 
-var file_prony_queue_v1_queue_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_prony_queue_v1_queue_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_prony_queue_v1_queue_proto_goTypes = []any{
-	(UniqueScope)(0),            // 0: prony.queue.v1.UniqueScope
-	(UniqueConflict)(0),         // 1: prony.queue.v1.UniqueConflict
-	(TaskState)(0),              // 2: prony.queue.v1.TaskState
-	(ErrorCode)(0),              // 3: prony.queue.v1.ErrorCode
-	(SettleAction)(0),           // 4: prony.queue.v1.SettleAction
-	(*Backoff)(nil),             // 5: prony.queue.v1.Backoff
-	(*NewTask)(nil),             // 6: prony.queue.v1.NewTask
-	(*Unique)(nil),              // 7: prony.queue.v1.Unique
-	(*Task)(nil),                // 8: prony.queue.v1.Task
-	(*ItemError)(nil),           // 9: prony.queue.v1.ItemError
-	(*NotLeader)(nil),           // 10: prony.queue.v1.NotLeader
-	(*UnknownOutcome)(nil),      // 11: prony.queue.v1.UnknownOutcome
-	(*GetRoutesRequest)(nil),    // 12: prony.queue.v1.GetRoutesRequest
-	(*GetRoutesResponse)(nil),   // 13: prony.queue.v1.GetRoutesResponse
-	(*Route)(nil),               // 14: prony.queue.v1.Route
-	(*EnqueueRequest)(nil),      // 15: prony.queue.v1.EnqueueRequest
-	(*EnqueueResponse)(nil),     // 16: prony.queue.v1.EnqueueResponse
-	(*EnqueueResult)(nil),       // 17: prony.queue.v1.EnqueueResult
-	(*ClaimRequest)(nil),        // 18: prony.queue.v1.ClaimRequest
-	(*ClaimResponse)(nil),       // 19: prony.queue.v1.ClaimResponse
-	(*Settlement)(nil),          // 20: prony.queue.v1.Settlement
-	(*Completion)(nil),          // 21: prony.queue.v1.Completion
-	(*CompleteRequest)(nil),     // 22: prony.queue.v1.CompleteRequest
-	(*CompleteResponse)(nil),    // 23: prony.queue.v1.CompleteResponse
-	(*Failure)(nil),             // 24: prony.queue.v1.Failure
-	(*FailRequest)(nil),         // 25: prony.queue.v1.FailRequest
-	(*FailResponse)(nil),        // 26: prony.queue.v1.FailResponse
-	(*Extension)(nil),           // 27: prony.queue.v1.Extension
-	(*ExtendRequest)(nil),       // 28: prony.queue.v1.ExtendRequest
-	(*ExtendResponse)(nil),      // 29: prony.queue.v1.ExtendResponse
-	(*Releasing)(nil),           // 30: prony.queue.v1.Releasing
-	(*ReleaseRequest)(nil),      // 31: prony.queue.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),     // 32: prony.queue.v1.ReleaseResponse
-	(*SettleResult)(nil),        // 33: prony.queue.v1.SettleResult
-	(*GetTaskRequest)(nil),      // 34: prony.queue.v1.GetTaskRequest
-	(*GetTaskResponse)(nil),     // 35: prony.queue.v1.GetTaskResponse
-	(*AwaitResultRequest)(nil),  // 36: prony.queue.v1.AwaitResultRequest
-	(*AwaitResultResponse)(nil), // 37: prony.queue.v1.AwaitResultResponse
-	(*ProduceRequest)(nil),      // 38: prony.queue.v1.ProduceRequest
-	(*ProduceResponse)(nil),     // 39: prony.queue.v1.ProduceResponse
-	(*EnqueueAnswer)(nil),       // 40: prony.queue.v1.EnqueueAnswer
-	(*WorkOpen)(nil),            // 41: prony.queue.v1.WorkOpen
-	(*WorkRequest)(nil),         // 42: prony.queue.v1.WorkRequest
-	(*WorkResponse)(nil),        // 43: prony.queue.v1.WorkResponse
-	(*CancelledLease)(nil),      // 44: prony.queue.v1.CancelledLease
-	(*SettleAnswer)(nil),        // 45: prony.queue.v1.SettleAnswer
-	nil,                         // 46: prony.queue.v1.NewTask.HeadersEntry
-	nil,                         // 47: prony.queue.v1.Task.HeadersEntry
+	(DeadDependency)(0),              // 0: prony.queue.v1.DeadDependency
+	(UniqueScope)(0),                 // 1: prony.queue.v1.UniqueScope
+	(UniqueConflict)(0),              // 2: prony.queue.v1.UniqueConflict
+	(TaskState)(0),                   // 3: prony.queue.v1.TaskState
+	(ErrorCode)(0),                   // 4: prony.queue.v1.ErrorCode
+	(SettleAction)(0),                // 5: prony.queue.v1.SettleAction
+	(DependencyOutcome)(0),           // 6: prony.queue.v1.DependencyOutcome
+	(*Backoff)(nil),                  // 7: prony.queue.v1.Backoff
+	(*NewTask)(nil),                  // 8: prony.queue.v1.NewTask
+	(*Unique)(nil),                   // 9: prony.queue.v1.Unique
+	(*Task)(nil),                     // 10: prony.queue.v1.Task
+	(*ItemError)(nil),                // 11: prony.queue.v1.ItemError
+	(*NotLeader)(nil),                // 12: prony.queue.v1.NotLeader
+	(*UnknownOutcome)(nil),           // 13: prony.queue.v1.UnknownOutcome
+	(*GetRoutesRequest)(nil),         // 14: prony.queue.v1.GetRoutesRequest
+	(*GetRoutesResponse)(nil),        // 15: prony.queue.v1.GetRoutesResponse
+	(*Route)(nil),                    // 16: prony.queue.v1.Route
+	(*EnqueueRequest)(nil),           // 17: prony.queue.v1.EnqueueRequest
+	(*EnqueueResponse)(nil),          // 18: prony.queue.v1.EnqueueResponse
+	(*EnqueueResult)(nil),            // 19: prony.queue.v1.EnqueueResult
+	(*ClaimRequest)(nil),             // 20: prony.queue.v1.ClaimRequest
+	(*ClaimResponse)(nil),            // 21: prony.queue.v1.ClaimResponse
+	(*Settlement)(nil),               // 22: prony.queue.v1.Settlement
+	(*Completion)(nil),               // 23: prony.queue.v1.Completion
+	(*CompleteRequest)(nil),          // 24: prony.queue.v1.CompleteRequest
+	(*CompleteResponse)(nil),         // 25: prony.queue.v1.CompleteResponse
+	(*Failure)(nil),                  // 26: prony.queue.v1.Failure
+	(*FailRequest)(nil),              // 27: prony.queue.v1.FailRequest
+	(*FailResponse)(nil),             // 28: prony.queue.v1.FailResponse
+	(*Extension)(nil),                // 29: prony.queue.v1.Extension
+	(*ExtendRequest)(nil),            // 30: prony.queue.v1.ExtendRequest
+	(*ExtendResponse)(nil),           // 31: prony.queue.v1.ExtendResponse
+	(*Releasing)(nil),                // 32: prony.queue.v1.Releasing
+	(*ReleaseRequest)(nil),           // 33: prony.queue.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),          // 34: prony.queue.v1.ReleaseResponse
+	(*SettleResult)(nil),             // 35: prony.queue.v1.SettleResult
+	(*GetTaskRequest)(nil),           // 36: prony.queue.v1.GetTaskRequest
+	(*GetTaskResponse)(nil),          // 37: prony.queue.v1.GetTaskResponse
+	(*AwaitResultRequest)(nil),       // 38: prony.queue.v1.AwaitResultRequest
+	(*AwaitResultResponse)(nil),      // 39: prony.queue.v1.AwaitResultResponse
+	(*ListDependenciesRequest)(nil),  // 40: prony.queue.v1.ListDependenciesRequest
+	(*ListDependenciesResponse)(nil), // 41: prony.queue.v1.ListDependenciesResponse
+	(*Dependency)(nil),               // 42: prony.queue.v1.Dependency
+	(*ProduceRequest)(nil),           // 43: prony.queue.v1.ProduceRequest
+	(*ProduceResponse)(nil),          // 44: prony.queue.v1.ProduceResponse
+	(*EnqueueAnswer)(nil),            // 45: prony.queue.v1.EnqueueAnswer
+	(*WorkOpen)(nil),                 // 46: prony.queue.v1.WorkOpen
+	(*WorkRequest)(nil),              // 47: prony.queue.v1.WorkRequest
+	(*WorkResponse)(nil),             // 48: prony.queue.v1.WorkResponse
+	(*CancelledLease)(nil),           // 49: prony.queue.v1.CancelledLease
+	(*SettleAnswer)(nil),             // 50: prony.queue.v1.SettleAnswer
+	nil,                              // 51: prony.queue.v1.NewTask.HeadersEntry
+	nil,                              // 52: prony.queue.v1.Task.HeadersEntry
 }
 var file_prony_queue_v1_queue_proto_depIdxs = []int32{
-	5,  // 0: prony.queue.v1.NewTask.backoff:type_name -> prony.queue.v1.Backoff
-	46, // 1: prony.queue.v1.NewTask.headers:type_name -> prony.queue.v1.NewTask.HeadersEntry
-	7,  // 2: prony.queue.v1.NewTask.unique:type_name -> prony.queue.v1.Unique
-	0,  // 3: prony.queue.v1.Unique.scope:type_name -> prony.queue.v1.UniqueScope
-	1,  // 4: prony.queue.v1.Unique.conflict:type_name -> prony.queue.v1.UniqueConflict
-	2,  // 5: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
-	47, // 6: prony.queue.v1.Task.headers:type_name -> prony.queue.v1.Task.HeadersEntry
-	3,  // 7: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
-	14, // 8: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
-	6,  // 9: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
-	17, // 10: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
-	9,  // 11: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
-	21, // 12: prony.queue.v1.ClaimRequest.completions:type_name -> prony.queue.v1.Completion
-	8,  // 13: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
-	33, // 14: prony.queue.v1.ClaimResponse.results:type_name -> prony.queue.v1.SettleResult
-	9,  // 15: prony.queue.v1.ClaimResponse.claim_error:type_name -> prony.queue.v1.ItemError
-	4,  // 16: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
-	21, // 17: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
-	33, // 18: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
-	24, // 19: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
-	33, // 20: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
-	27, // 21: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
-	33, // 22: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
-	30, // 23: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
-	33, // 24: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
-	9,  // 25: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
-	8,  // 26: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
-	2,  // 27: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
-	6,  // 28: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
-	40, // 29: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
-	9,  // 30: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
-	41, // 31: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
-	20, // 32: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
-	8,  // 33: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
-	45, // 34: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
-	44, // 35: prony.queue.v1.WorkResponse.cancelled:type_name -> prony.queue.v1.CancelledLease
-	9,  // 36: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
-	15, // 37: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
-	18, // 38: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
-	22, // 39: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
-	25, // 40: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
-	28, // 41: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
-	31, // 42: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
-	34, // 43: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
-	36, // 44: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
-	12, // 45: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
-	38, // 46: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
-	42, // 47: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
-	16, // 48: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
-	19, // 49: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
-	23, // 50: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
-	26, // 51: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
-	29, // 52: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
-	32, // 53: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
-	35, // 54: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
-	37, // 55: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
-	13, // 56: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
-	39, // 57: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
-	43, // 58: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
-	48, // [48:59] is the sub-list for method output_type
-	37, // [37:48] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	7,  // 0: prony.queue.v1.NewTask.backoff:type_name -> prony.queue.v1.Backoff
+	51, // 1: prony.queue.v1.NewTask.headers:type_name -> prony.queue.v1.NewTask.HeadersEntry
+	9,  // 2: prony.queue.v1.NewTask.unique:type_name -> prony.queue.v1.Unique
+	0,  // 3: prony.queue.v1.NewTask.dead_dependency:type_name -> prony.queue.v1.DeadDependency
+	1,  // 4: prony.queue.v1.Unique.scope:type_name -> prony.queue.v1.UniqueScope
+	2,  // 5: prony.queue.v1.Unique.conflict:type_name -> prony.queue.v1.UniqueConflict
+	3,  // 6: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
+	52, // 7: prony.queue.v1.Task.headers:type_name -> prony.queue.v1.Task.HeadersEntry
+	4,  // 8: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
+	16, // 9: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
+	8,  // 10: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
+	19, // 11: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
+	11, // 12: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
+	23, // 13: prony.queue.v1.ClaimRequest.completions:type_name -> prony.queue.v1.Completion
+	10, // 14: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
+	35, // 15: prony.queue.v1.ClaimResponse.results:type_name -> prony.queue.v1.SettleResult
+	11, // 16: prony.queue.v1.ClaimResponse.claim_error:type_name -> prony.queue.v1.ItemError
+	5,  // 17: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
+	23, // 18: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
+	35, // 19: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
+	26, // 20: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
+	35, // 21: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
+	29, // 22: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
+	35, // 23: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
+	32, // 24: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
+	35, // 25: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
+	11, // 26: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
+	10, // 27: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
+	3,  // 28: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
+	42, // 29: prony.queue.v1.ListDependenciesResponse.dependencies:type_name -> prony.queue.v1.Dependency
+	6,  // 30: prony.queue.v1.Dependency.outcome:type_name -> prony.queue.v1.DependencyOutcome
+	8,  // 31: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
+	45, // 32: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
+	11, // 33: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
+	46, // 34: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
+	22, // 35: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
+	10, // 36: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
+	50, // 37: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
+	49, // 38: prony.queue.v1.WorkResponse.cancelled:type_name -> prony.queue.v1.CancelledLease
+	11, // 39: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
+	17, // 40: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
+	20, // 41: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
+	24, // 42: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
+	27, // 43: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
+	30, // 44: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
+	33, // 45: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
+	36, // 46: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
+	38, // 47: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
+	40, // 48: prony.queue.v1.QueueService.ListDependencies:input_type -> prony.queue.v1.ListDependenciesRequest
+	14, // 49: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
+	43, // 50: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
+	47, // 51: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
+	18, // 52: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
+	21, // 53: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
+	25, // 54: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
+	28, // 55: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
+	31, // 56: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
+	34, // 57: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
+	37, // 58: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
+	39, // 59: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
+	41, // 60: prony.queue.v1.QueueService.ListDependencies:output_type -> prony.queue.v1.ListDependenciesResponse
+	15, // 61: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
+	44, // 62: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
+	48, // 63: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
+	52, // [52:64] is the sub-list for method output_type
+	40, // [40:52] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_prony_queue_v1_queue_proto_init() }
@@ -3537,8 +3961,8 @@ func file_prony_queue_v1_queue_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_queue_v1_queue_proto_rawDesc), len(file_prony_queue_v1_queue_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   43,
+			NumEnums:      7,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

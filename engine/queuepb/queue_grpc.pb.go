@@ -27,17 +27,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	QueueService_Enqueue_FullMethodName     = "/prony.queue.v1.QueueService/Enqueue"
-	QueueService_Claim_FullMethodName       = "/prony.queue.v1.QueueService/Claim"
-	QueueService_Complete_FullMethodName    = "/prony.queue.v1.QueueService/Complete"
-	QueueService_Fail_FullMethodName        = "/prony.queue.v1.QueueService/Fail"
-	QueueService_Extend_FullMethodName      = "/prony.queue.v1.QueueService/Extend"
-	QueueService_Release_FullMethodName     = "/prony.queue.v1.QueueService/Release"
-	QueueService_GetTask_FullMethodName     = "/prony.queue.v1.QueueService/GetTask"
-	QueueService_AwaitResult_FullMethodName = "/prony.queue.v1.QueueService/AwaitResult"
-	QueueService_GetRoutes_FullMethodName   = "/prony.queue.v1.QueueService/GetRoutes"
-	QueueService_Produce_FullMethodName     = "/prony.queue.v1.QueueService/Produce"
-	QueueService_Work_FullMethodName        = "/prony.queue.v1.QueueService/Work"
+	QueueService_Enqueue_FullMethodName          = "/prony.queue.v1.QueueService/Enqueue"
+	QueueService_Claim_FullMethodName            = "/prony.queue.v1.QueueService/Claim"
+	QueueService_Complete_FullMethodName         = "/prony.queue.v1.QueueService/Complete"
+	QueueService_Fail_FullMethodName             = "/prony.queue.v1.QueueService/Fail"
+	QueueService_Extend_FullMethodName           = "/prony.queue.v1.QueueService/Extend"
+	QueueService_Release_FullMethodName          = "/prony.queue.v1.QueueService/Release"
+	QueueService_GetTask_FullMethodName          = "/prony.queue.v1.QueueService/GetTask"
+	QueueService_AwaitResult_FullMethodName      = "/prony.queue.v1.QueueService/AwaitResult"
+	QueueService_ListDependencies_FullMethodName = "/prony.queue.v1.QueueService/ListDependencies"
+	QueueService_GetRoutes_FullMethodName        = "/prony.queue.v1.QueueService/GetRoutes"
+	QueueService_Produce_FullMethodName          = "/prony.queue.v1.QueueService/Produce"
+	QueueService_Work_FullMethodName             = "/prony.queue.v1.QueueService/Work"
 )
 
 // QueueServiceClient is the client API for QueueService service.
@@ -64,6 +65,9 @@ type QueueServiceClient interface {
 	// AwaitResult waits up to wait_ms until a task is done or dead. It returns the task's result if
 	// the task was enqueued with a result retention and that time has not passed.
 	AwaitResult(ctx context.Context, in *AwaitResultRequest, opts ...grpc.CallOption) (*AwaitResultResponse, error)
+	// ListDependencies returns the finished tasks that a task waited for, with their results. It serves
+	// the worker of the task, and ends with the task.
+	ListDependencies(ctx context.Context, in *ListDependenciesRequest, opts ...grpc.CallOption) (*ListDependenciesResponse, error)
 	// GetRoutes returns which node leads each shard, immediately or when that changes. Streams must
 	// be opened at a node that leads a shard; any node accepts the other calls.
 	GetRoutes(ctx context.Context, in *GetRoutesRequest, opts ...grpc.CallOption) (*GetRoutesResponse, error)
@@ -162,6 +166,16 @@ func (c *queueServiceClient) AwaitResult(ctx context.Context, in *AwaitResultReq
 	return out, nil
 }
 
+func (c *queueServiceClient) ListDependencies(ctx context.Context, in *ListDependenciesRequest, opts ...grpc.CallOption) (*ListDependenciesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDependenciesResponse)
+	err := c.cc.Invoke(ctx, QueueService_ListDependencies_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *queueServiceClient) GetRoutes(ctx context.Context, in *GetRoutesRequest, opts ...grpc.CallOption) (*GetRoutesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetRoutesResponse)
@@ -222,6 +236,9 @@ type QueueServiceServer interface {
 	// AwaitResult waits up to wait_ms until a task is done or dead. It returns the task's result if
 	// the task was enqueued with a result retention and that time has not passed.
 	AwaitResult(context.Context, *AwaitResultRequest) (*AwaitResultResponse, error)
+	// ListDependencies returns the finished tasks that a task waited for, with their results. It serves
+	// the worker of the task, and ends with the task.
+	ListDependencies(context.Context, *ListDependenciesRequest) (*ListDependenciesResponse, error)
 	// GetRoutes returns which node leads each shard, immediately or when that changes. Streams must
 	// be opened at a node that leads a shard; any node accepts the other calls.
 	GetRoutes(context.Context, *GetRoutesRequest) (*GetRoutesResponse, error)
@@ -263,6 +280,9 @@ func (UnimplementedQueueServiceServer) GetTask(context.Context, *GetTaskRequest)
 }
 func (UnimplementedQueueServiceServer) AwaitResult(context.Context, *AwaitResultRequest) (*AwaitResultResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AwaitResult not implemented")
+}
+func (UnimplementedQueueServiceServer) ListDependencies(context.Context, *ListDependenciesRequest) (*ListDependenciesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDependencies not implemented")
 }
 func (UnimplementedQueueServiceServer) GetRoutes(context.Context, *GetRoutesRequest) (*GetRoutesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetRoutes not implemented")
@@ -438,6 +458,24 @@ func _QueueService_AwaitResult_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _QueueService_ListDependencies_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDependenciesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(QueueServiceServer).ListDependencies(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: QueueService_ListDependencies_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(QueueServiceServer).ListDependencies(ctx, req.(*ListDependenciesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _QueueService_GetRoutes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetRoutesRequest)
 	if err := dec(in); err != nil {
@@ -508,6 +546,10 @@ var QueueService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AwaitResult",
 			Handler:    _QueueService_AwaitResult_Handler,
+		},
+		{
+			MethodName: "ListDependencies",
+			Handler:    _QueueService_ListDependencies_Handler,
 		},
 		{
 			MethodName: "GetRoutes",

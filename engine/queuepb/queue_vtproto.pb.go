@@ -99,6 +99,36 @@ func (m *NewTask) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.DeadDependency != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.DeadDependency))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x88
+	}
+	if len(m.Batch) > 0 {
+		i -= len(m.Batch)
+		copy(dAtA[i:], m.Batch)
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.Batch)))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x82
+	}
+	if m.BatchSize != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.BatchSize))
+		i--
+		dAtA[i] = 0x78
+	}
+	if len(m.After) > 0 {
+		for iNdEx := len(m.After) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.After[iNdEx])
+			copy(dAtA[i:], m.After[iNdEx])
+			i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.After[iNdEx])))
+			i--
+			dAtA[i] = 0x72
+		}
+	}
 	if m.Unique != nil {
 		size, err := m.Unique.MarshalToSizedBufferVT(dAtA[:i])
 		if err != nil {
@@ -274,6 +304,13 @@ func (m *Task) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.WaitingFor != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.WaitingFor))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x88
 	}
 	if m.Note != nil {
 		i -= len(*m.Note)
@@ -1388,6 +1425,22 @@ func (m *NewTask) SizeVT() (n int) {
 		l = m.Unique.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
 	}
+	if len(m.After) > 0 {
+		for _, s := range m.After {
+			l = len(s)
+			n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+		}
+	}
+	if m.BatchSize != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.BatchSize))
+	}
+	l = len(m.Batch)
+	if l > 0 {
+		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.DeadDependency != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.DeadDependency))
+	}
 	n += len(m.unknownFields)
 	return n
 }
@@ -1475,6 +1528,9 @@ func (m *Task) SizeVT() (n int) {
 	if m.Note != nil {
 		l = len(*m.Note)
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.WaitingFor != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.WaitingFor))
 	}
 	n += len(m.unknownFields)
 	return n

@@ -140,6 +140,6 @@ func TestAnswersHaveAllFieldsByTheirSchemaNames(t *testing.T) {
 	for _, name := range []string{"max_tasks", "maxTasks"} {
 		assert.JSONEq(t, `{"tasks":[{"id":"i","tenant":"","queue":"q","priority":0,"payload":"AP8=","attempt":1,"max_attempts":0,
 			"token":"9223372036854775808","lease_expires_at_ms":"0","enqueued_at_ms":"-1","state":"TASK_STATE_LEASED","due_at_ms":"0",
-			"last_error":"","expires_at_ms":"0","headers":{}}],"results":[],"paused_queues":[],"quota":""}`, a.post("/v1/tasks:claim", `{"`+name+`":1,"wait_ms":"5","lease_ms":5}`).text)
+			"last_error":"","expires_at_ms":"0","headers":{},"waiting_for":0}],"results":[],"paused_queues":[],"quota":""}`, a.post("/v1/tasks:claim", `{"`+name+`":1,"wait_ms":"5","lease_ms":5}`).text)
 	}
 }

@@ -41,7 +41,8 @@ var contract = map[string]map[string]string{
 	"/prony.queue.v1.QueueService/": {
 		"POST /v1/tasks:enqueue": "Enqueue", "POST /v1/tasks:claim": "Claim", "POST /v1/tasks:complete": "Complete", "POST /v1/tasks:fail": "Fail",
 		"POST /v1/tasks:extend": "Extend", "POST /v1/tasks:release": "Release", "GET /v1/tasks/{id}": "GetTask", "GET /v1/tasks/{id}/result": "AwaitResult",
-		"GET /v1/routes": "GetRoutes",
+		"GET /v1/tasks/{id}/dependencies": "ListDependencies",
+		"GET /v1/routes":                  "GetRoutes",
 	},
 	"/prony.admin.v1.AdminService/": {
 		"GET /v1/queues": "ListQueues", "GET /v1/queues:get": "GetQueue", "POST /v1/queues:configure": "ConfigureQueue", "POST /v1/queues:pause": "PauseQueue",

@@ -111,6 +111,15 @@ func (d *hotDecoder) task(name []byte, m *queuepb.NewTask) (field int, ok bool) 
 		return 11, d.string(&m.IdempotencyKey)
 	case "headers":
 		return 12, d.headers(&m.Headers)
+	case "after":
+		return 14, d.array(func() bool {
+			m.After = append(m.After, "")
+			return d.string(&m.After[len(m.After)-1])
+		})
+	case "batch_size", "batchSize":
+		return 15, d.uint32(&m.BatchSize)
+	case "batch":
+		return 16, d.string(&m.Batch)
 	}
 	return 0, false
 }

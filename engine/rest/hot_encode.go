@@ -138,6 +138,7 @@ func (e *hotEncoder) task(t *queuepb.Task) bool {
 	if t.Note != nil && !e.text(`,"note":`, t.GetNote()) {
 		return false
 	}
+	e.uint32(`,"waiting_for":`, t.GetWaitingFor())
 	e.raw("}")
 	return true
 }

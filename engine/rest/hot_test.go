@@ -50,7 +50,8 @@ func drawRequest(t *rapid.T) proto.Message {
 				Queue: drawText(t, "queue"), Priority: rapid.Uint32().Draw(t, "priority"), Payload: drawBytes(t, "payload"),
 				DelayMs: rapid.Uint64().Draw(t, "delay"), MaxAttempts: rapid.Uint32().Draw(t, "attempts"),
 				LeaseMs: rapid.Uint64().Draw(t, "lease"), IdempotencyKey: drawText(t, "key"),
-				Headers: drawHeaders(t),
+				Headers: drawHeaders(t), BatchSize: rapid.Uint32().Draw(t, "batch size"), Batch: drawText(t, "batch"),
+				After: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return drawText(t, "dependency") }), 0, 3).Draw(t, "after"),
 			})
 		}
 		return m
@@ -133,6 +134,13 @@ func TestHotRequestsAreDecodedAsByProtojson(t *testing.T) {
 		`{"tasks":[{"headers":["a"]}]}`:                   false,
 		`{"tasks":[{"headers":{},"headers":{}}]}`:         false,
 		`{"tasks":[{"headers":{"a":"b"`:                   false,
+		`{"tasks":[{"after":["a","b"],"batchSize":"2"}]}`: true,
+		`{"tasks":[{"after":[]}]}`:                        true,
+		`{"tasks":[{"after":["a",7]}]}`:                   false,
+		`{"tasks":[{"after":"a"}]}`:                       false,
+		`{"tasks":[{"after":[],"after":[]}]}`:             false,
+		`{"tasks":[{"batch":"a","batch":"b"}]}`:           false,
+		`{"tasks":[{"dead_dependency":2}]}`:               false,
 		`{"tasks":[` + strings.Repeat(`[`, 200) + `]}`:    false,
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -235,7 +243,7 @@ func drawAnswer(t *rapid.T) (m proto.Message, hot bool) {
 				Token: rapid.Uint64().Draw(t, "token"), LeaseExpiresAtMs: rapid.Int64().Draw(t, "expires"),
 				EnqueuedAtMs: rapid.Int64().Draw(t, "enqueued"), State: queuepb.TaskState(state), DueAtMs: rapid.Int64().Draw(t, "due"),
 				LastError: drawText(t, "last error"), ExpiresAtMs: rapid.Int64().Draw(t, "ttl"),
-				Headers: drawHeaders(t),
+				Headers: drawHeaders(t), WaitingFor: rapid.Uint32().Draw(t, "waiting for"),
 			})
 			if rapid.Bool().Draw(t, "noted") {
 				note := drawText(t, "note")
@@ -279,7 +287,7 @@ func TestAnswersAreEncodedAsByProtojson(t *testing.T) {
 // The encoder handles every field of the messages that it encodes: new fields must be added there.
 func TestAllFieldsOfAnswersAreEncoded(t *testing.T) {
 	for m, fields := range map[proto.Message]int{
-		&queuepb.EnqueueResponse{}: 1, &queuepb.EnqueueResult{}: 3, &queuepb.ClaimResponse{}: 5, &queuepb.Task{}: 16,
+		&queuepb.EnqueueResponse{}: 1, &queuepb.EnqueueResult{}: 3, &queuepb.ClaimResponse{}: 5, &queuepb.Task{}: 17,
 		&queuepb.CompleteResponse{}: 1, &queuepb.SettleResult{}: 1,
 	} {
 		assert.Equal(t, fields, m.ProtoReflect().Descriptor().Fields().Len(), "%T", m)

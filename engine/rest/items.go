@@ -16,9 +16,13 @@ const nestedMax = 64
 // array elements. It exceeds the fields of a task with all its headers.
 const fieldsMax = 64
 
+// elementsMax is the maximum number of elements of all arrays in a text, as a multiple of the limit
+// of array elements. It is the number of elements of a task with all its dependencies.
+const elementsMax = 1 + 100
+
 // checkItems refuses a JSON text that contains an array of more than itemsMax elements, or more than
-// fieldsMax times as many fields. It does so before the decoder allocates memory for them. It
-// accepts invalid JSON, which the decoder refuses.
+// fieldsMax times as many fields or elementsMax times as many elements. It does so before the decoder
+// allocates memory for them. It accepts invalid JSON, which the decoder refuses.
 func checkItems(text []byte, itemsMax int) error {
 	// Each element takes at least two bytes: its own and a comma. So a short text cannot have too
 	// many.
@@ -30,7 +34,7 @@ func checkItems(text []byte, itemsMax int) error {
 		items int
 		key   []byte // of an object: the last string that was read, a key or a value
 	}
-	depth, fields := 0, 0
+	depth, fields, elements := 0, 0, 0
 	for i := 0; i < len(text); i++ {
 		level := &levels[depth]
 		switch text[i] {
@@ -41,6 +45,8 @@ func checkItems(text []byte, itemsMax int) error {
 			levels[depth].array, levels[depth].items, levels[depth].key = text[i] == '[', 1, level.key
 			if text[i] == '{' {
 				fields++
+			} else {
+				elements++
 			}
 		case '}', ']':
 			if depth--; depth < 0 {
@@ -51,10 +57,15 @@ func checkItems(text []byte, itemsMax int) error {
 				return fieldError(clip(string(level.key)), fmt.Sprintf("has more than %d items: send at most %d in one call", itemsMax, itemsMax))
 			}
 			if level.array {
-				break
+				elements++
+			} else {
+				fields++
 			}
-			if fields++; fields > fieldsMax*itemsMax {
+			if fields > fieldsMax*itemsMax {
 				return status.Errorf(codes.InvalidArgument, "the body: has more than %d fields: send fewer items in one call", fieldsMax*itemsMax)
+			}
+			if elements > elementsMax*itemsMax {
+				return status.Errorf(codes.InvalidArgument, "the body: has more than %d elements of arrays: send fewer items in one call", elementsMax*itemsMax)
 			}
 		case '"':
 			end := textEnd(text, i+1)

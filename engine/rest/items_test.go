@@ -47,6 +47,23 @@ func membersOf(v any) (n int) {
 	return n
 }
 
+// elementsOf returns the number of elements of all arrays in a decoded value. An empty array counts
+// as one element.
+func elementsOf(v any) (n int) {
+	switch v := v.(type) {
+	case []any:
+		n = max(1, len(v))
+		for _, e := range v {
+			n += elementsOf(e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			n += elementsOf(e)
+		}
+	}
+	return n
+}
+
 func drawJSON(t *rapid.T, depth int) any {
 	text := rapid.StringOf(rapid.SampledFrom([]rune(`a,"\[]{}:é`)))
 	kinds := 3
@@ -76,7 +93,7 @@ func TestArraysAreCountedAsTheyAreDecoded(t *testing.T) {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
 		itemsMax := rapid.IntRange(1, 5).Draw(t, "max")
-		require.Equal(t, longest(v) > itemsMax || membersOf(v) > fieldsMax*itemsMax, checkItems(text, itemsMax) != nil, "%s", text)
+		require.Equal(t, longest(v) > itemsMax || membersOf(v) > fieldsMax*itemsMax || elementsOf(v) > elementsMax*itemsMax, checkItems(text, itemsMax) != nil, "%s", text)
 	})
 }
 
@@ -116,4 +133,15 @@ func TestTooManyHeadersAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 
 	full := `{"queue":"q","headers":{"k":""` + strings.Repeat(`,"k":""`, 31) + `}}`
 	require.NoError(t, checkItems([]byte(`{"tasks":[`+full+strings.Repeat(","+full, 999)+`]}`), 1_000))
+}
+
+func TestTooManyDependenciesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
+	a := serve(t, failing(assert.AnError), Options{})
+	task := func(after int) string { return `{"after":[""` + strings.Repeat(`,""`, after-1) + `]}` }
+	text := `{"tasks":[` + task(1_000) + strings.Repeat(","+task(1_000), 100) + `]}`
+	got := a.post("/v1/tasks:enqueue", text)
+	assert.Equal(t, http.StatusBadRequest, got.status)
+	assert.Contains(t, got.Message, "the body: has more than 101000 elements of arrays: send fewer items in one call")
+	assert.Less(t, testing.AllocsPerRun(1, func() { _ = checkItems([]byte(text), 1_000) }), 100.0)
+	require.NoError(t, checkItems([]byte(`{"tasks":[`+task(100)+strings.Repeat(","+task(100), 999)+`]}`), 1_000))
 }

@@ -103,7 +103,7 @@ func TestMistakesInAQueryNameTheField(t *testing.T) {
 		{queue, "/v1/tasks/a/result?wait_ms=-1", "wait_ms", `"-1"`},
 		{queue, "/v1/tasks/a/result?waitMs=", "waitMs", `not ""`},
 		{queue, "/v1/tasks/a/result?wait_ms=" + strings.Repeat("9", 5_000), "wait_ms", "999..."},
-		{admin, "/v1/tasks?state=GONE", "state", `must be TASK_STATE_READY, TASK_STATE_DELAYED, TASK_STATE_LEASED, TASK_STATE_DONE or TASK_STATE_DEAD, not "GONE"`},
+		{admin, "/v1/tasks?state=GONE", "state", `must be TASK_STATE_READY, TASK_STATE_DELAYED, TASK_STATE_LEASED, TASK_STATE_DONE, TASK_STATE_DEAD or TASK_STATE_WAITING, not "GONE"`},
 		{admin, "/v1/tasks?page_size=4294967296", "page_size", "4294967296"},
 		{admin, "/v1/dead?filter.reason=AGE", "filter.reason", `"AGE"`},
 		{admin, "/v1/dead?filter.died_from_ms=1d", "filter.died_from_ms", `must be a whole number from -9223372036854775808 to`},

@@ -359,7 +359,7 @@ func TestBadAdminCalls(t *testing.T) {
 			return err
 		})
 	}
-	for _, state := range []queuepb.TaskState{0, stateDone, 6, -1} {
+	for _, state := range []queuepb.TaskState{0, stateDone, 7, -1} {
 		add("state", func() error {
 			_, err := a.ListTasks(s.ctx, &adminpb.ListTasksRequest{Queue: "q", State: state})
 			return err
@@ -367,7 +367,7 @@ func TestBadAdminCalls(t *testing.T) {
 	}
 	// Filters.
 	for field, filter := range map[string]*adminpb.DeadFilter{
-		"filter.reason":          {Reason: 4},
+		"filter.reason":          {Reason: 5},
 		"filter.reason negative": {Reason: -1},
 		"filter.error_contains":  {ErrorContains: strings.Repeat("e", 4<<10+1)},
 		"filter.died_from_ms":    {DiedFromMs: -1},

@@ -33,17 +33,18 @@ import (
 // methodScopes has the scopes that allow each method. A method that is missing here fails the
 // tests: decide who may call it.
 var methodScopes = map[string]access.Scopes{
-	"/prony.queue.v1.QueueService/Enqueue":     access.Produce,
-	"/prony.queue.v1.QueueService/Produce":     access.Produce,
-	"/prony.queue.v1.QueueService/AwaitResult": access.Produce,
-	"/prony.queue.v1.QueueService/GetTask":     access.Produce | access.Work,
-	"/prony.queue.v1.QueueService/GetRoutes":   access.AllScopes,
-	"/prony.queue.v1.QueueService/Claim":       access.Work,
-	"/prony.queue.v1.QueueService/Complete":    access.Work,
-	"/prony.queue.v1.QueueService/Fail":        access.Work,
-	"/prony.queue.v1.QueueService/Extend":      access.Work,
-	"/prony.queue.v1.QueueService/Release":     access.Work,
-	"/prony.queue.v1.QueueService/Work":        access.Work,
+	"/prony.queue.v1.QueueService/Enqueue":          access.Produce,
+	"/prony.queue.v1.QueueService/Produce":          access.Produce,
+	"/prony.queue.v1.QueueService/AwaitResult":      access.Produce,
+	"/prony.queue.v1.QueueService/GetTask":          access.Produce | access.Work,
+	"/prony.queue.v1.QueueService/GetRoutes":        access.AllScopes,
+	"/prony.queue.v1.QueueService/Claim":            access.Work,
+	"/prony.queue.v1.QueueService/ListDependencies": access.Produce | access.Work,
+	"/prony.queue.v1.QueueService/Complete":         access.Work,
+	"/prony.queue.v1.QueueService/Fail":             access.Work,
+	"/prony.queue.v1.QueueService/Extend":           access.Work,
+	"/prony.queue.v1.QueueService/Release":          access.Work,
+	"/prony.queue.v1.QueueService/Work":             access.Work,
 
 	"/prony.admin.v1.AdminService/ListQueues":         access.Admin,
 	"/prony.admin.v1.AdminService/GetQueue":           access.Admin,
@@ -376,7 +377,9 @@ func TestAnotherTenantsTasksLookLikeNone(t *testing.T) {
 	admin := adminpb.NewAdminServiceClient(g.dial(secret))
 	ids := []string{task.GetId(), out.GetResults()[1].GetId(), none}
 	for _, id := range ids {
-		_, err := other.GetTask(g.ctx, &queuepb.GetTaskRequest{Id: id})
+		_, err := other.ListDependencies(g.ctx, &queuepb.ListDependenciesRequest{Id: id})
+		requireCode(t, codes.NotFound, err)
+		_, err = other.GetTask(g.ctx, &queuepb.GetTaskRequest{Id: id})
 		requireCode(t, codes.NotFound, err)
 		_, err = other.AwaitResult(g.ctx, &queuepb.AwaitResultRequest{Id: id})
 		requireCode(t, codes.NotFound, err)

@@ -293,7 +293,9 @@ func (c *nodes) lead(i int, id string) {
 	log.mu.Unlock()
 	require.NoError(c, log.Propose(tenure.Begin()).Wait())
 	s, err := shard.New(c.stores[i], shard.Options{
-		Number: i, NowMs: n.group.NowMs, Queue: queue.Config{Account: n.registry.Account}, Replicate: log, Tenure: tenure,
+		Number: i, NowMs: n.group.NowMs, Replicate: log, Tenure: tenure,
+		Queue:   queue.Config{Account: n.registry.Account, Shard: i, Shards: len(c.leaders)},
+		Deliver: c.deliver,
 	})
 	require.NoError(c, err)
 	c.open[i] = s
@@ -301,6 +303,17 @@ func (c *nodes) lead(i int, id string) {
 	for _, n := range c.all {
 		n.Changed()
 	}
+}
+
+// deliver passes messages between shards to the leader of the shard.
+func (c *nodes) deliver(ctx context.Context, to uint16, messages []queue.Message) error {
+	c.mu.Lock()
+	n := c.node(c.leaders[to])
+	c.mu.Unlock()
+	if n == nil {
+		return shard.ErrNotLeader
+	}
+	return n.group.Deliver(ctx, to, messages)
 }
 
 // leads makes nodes lead the shards: ids[i] leads shard i.

@@ -134,6 +134,19 @@ func conflictOf(conflict queuepb.UniqueConflict) queue.Conflict {
 	return queue.Conflict(min(uint32(conflict)-1, math.MaxUint8))
 }
 
+// deadDependencyOf converts the policy of a message. Depend refuses an unknown one.
+func deadDependencyOf(dead queuepb.DeadDependency) queue.DeadDependency {
+	if dead == queuepb.DeadDependency_DEAD_DEPENDENCY_UNSPECIFIED {
+		return queue.WaitForDead
+	}
+	return queue.DeadDependency(min(uint32(dead)-1, math.MaxUint8))
+}
+
+// depends reports whether a new task waits for others, or is a member of a batch.
+func depends(t *queuepb.NewTask) bool {
+	return len(t.GetAfter()) > 0 || t.GetBatchSize() > 0 || t.GetBatch() != "" || t.GetDeadDependency() != 0
+}
+
 var spareTasks recycle.Pool[queue.NewTask]
 
 // newTasks converts and validates the tasks of one call. It omits invalid tasks and returns an
@@ -151,7 +164,13 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Par
 		if b := t.GetBackoff(); b != nil {
 			n.Backoff = call.BackoffOf(b)
 		}
-		err := call.FieldErr(s.limits.CheckTask(now, n, t.GetPriority()))
+		var err error
+		if depends(t) {
+			err = call.FieldErr(n.Depend(t.GetAfter(), t.GetBatchSize(), t.GetBatch(), deadDependencyOf(t.GetDeadDependency())))
+		}
+		if err == nil {
+			err = call.FieldErr(s.limits.CheckTask(now, n, t.GetPriority()))
+		}
 		if u := t.GetUnique(); err == nil && u != nil {
 			err = call.FieldErr(n.MakeUnique(scopeOf(u.GetScope()), u.GetWindowMs(), conflictOf(u.GetConflict())))
 		}

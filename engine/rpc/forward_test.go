@@ -188,6 +188,10 @@ func everyCall(id string) map[string]func(context.Context, *clusterNode) error {
 			_, err := n.queues().AwaitResult(ctx, &queuepb.AwaitResultRequest{Id: id, WaitMs: 1})
 			return err
 		},
+		"ListDependencies": func(ctx context.Context, n *clusterNode) error {
+			_, err := n.queues().ListDependencies(ctx, &queuepb.ListDependenciesRequest{Id: id})
+			return err
+		},
 		"ListQueues": func(ctx context.Context, n *clusterNode) error {
 			_, err := n.admins().ListQueues(ctx, &adminpb.ListQueuesRequest{})
 			return err

@@ -64,7 +64,7 @@ type Purged struct {
 // for a whole purge.
 const purgeMax = 512
 
-// Purge removes ready and delayed tasks of a queue: at most most tasks, and at most purgeMax. Call
+// Purge removes ready, delayed and waiting tasks of a queue: at most most tasks, and at most purgeMax. Call
 // it again while Purged.More is set.
 func (s *Shard) Purge(tenant, name string, most int, reply func(Purged, error)) error {
 	return put(s, &query[Purged]{
@@ -107,7 +107,7 @@ func PurgeDead(state *queue.State, f *Found) error {
 	return orElse(state.PurgeDead(&f.Stored), ErrNotDead)
 }
 
-// Reschedule returns a Change that makes a ready or delayed task due at a time, or now if the time
+// Reschedule returns a Change that makes a ready, delayed or waiting task due at a time, or now if the time
 // is earlier.
 func Reschedule(dueAtMs int64) Change {
 	return func(state *queue.State, f *Found) error {

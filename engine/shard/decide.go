@@ -23,6 +23,7 @@ type turn struct {
 	commands  []command // the commands that the turn answers
 	grants    []queue.Grant
 	cancelled []queue.CancelledLease
+	sent      uint32 // the shards to which messages were sent: see queue.State.Outgoing
 }
 
 // decider decides the commands of a shard. The deciding goroutine owns it.
@@ -88,6 +89,7 @@ func (d *decider) decideAndCommit(t *turn) {
 	}()
 	d.decide(t)
 	d.commits.submit(t)
+	t.sent = d.state.Outgoing()
 	d.readSubmitted(t.err)
 	if t.err == nil {
 		t.commands = d.refills.take(t.commands)

@@ -78,6 +78,8 @@
 //   - Lists, lookups and refills read the store in separate goroutines, which Shard.reading tracks.
 //     Lookups and refills pass their results to the deciding goroutine with inbox.resume, which
 //     works even if the inbox is closed.
+//   - The goroutines of couriers deliver messages about tasks that wait for others. They exist only
+//     while such messages are stored, and pass commands to the inbox as any caller does.
 //
 // A full pipe (commitsMax turns) blocks the deciding goroutine. The inbox then fills up, and put
 // refuses commands with ErrOverloaded. So a slow disk slows down callers instead of growing memory.

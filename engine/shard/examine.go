@@ -19,12 +19,17 @@ import (
 // roundsMax). A closed shard completes the examines that it has begun.
 type examine struct {
 	tenant string
-	refs   []queue.Ref
+	// anyTenant makes the tasks of all tenants exist: resolve checks the tenant.
+	anyTenant bool
+	refs      []queue.Ref
 	// payloads makes the reading include the tasks' payloads and notes.
 	payloads bool
 	// changes is true if resolve changes the store. While the disk has no space for changes,
 	// resolve of such an examine gets an error.
 	changes bool
+	// more, if not nil, reads further records about the tasks with these indexes in refs. It is called
+	// after each reading of the tasks.
+	more func(store *storage.Store, indexes []int) error
 	// The deciding goroutine calls resolve once for each task: with the task's current state, or
 	// with an error, which is ErrNotFound if the task is not stored.
 	resolve func(d *decider, i int, f *Found, err error)
@@ -61,7 +66,7 @@ type begin struct {
 func (c *begin) decide(d *decider, _ int64) {
 	c.marks, c.looked = make([]uint64, len(c.refs)), make([]storage.Looked, len(c.refs))
 	for i, ref := range c.refs {
-		if q, ok := d.state.Queue(ref.Queue); !ok || q.Tenant() != c.tenant || ref.Priority > queue.MaxPriority {
+		if q, ok := d.state.Queue(ref.Queue); !ok || !c.anyTenant && q.Tenant() != c.tenant || ref.Priority > queue.MaxPriority {
 			c.resolve(d, i, nil, ErrNotFound)
 			continue
 		}
@@ -136,6 +141,9 @@ func (x *examine) read(s *Shard) {
 		}
 		for k := range looked {
 			x.looked[x.stale[k]] = looked[k]
+		}
+		if err == nil && x.more != nil {
+			x.err = x.more(s.store, x.stale)
 		}
 		s.inbox.resume(&resolving{examine: x})
 	})
@@ -233,6 +241,8 @@ func (x *examine) one(d *decider, i int, nowMs int64) {
 		f.State, f.Lease = Leased, lease
 	case l.Dead:
 		f.State = Dead
+	case l.Waits():
+		f.State, f.WaitingFor = Waiting, l.Waiting.Unfinished()
 	case l.Progress.DueAtMs > nowMs:
 		f.State = Delayed
 	default:
@@ -253,6 +263,9 @@ func (x *examine) readNow(d *decider, i int) bool {
 		return true
 	}
 	x.looked[i] = looked[0]
+	if x.more != nil {
+		x.err = x.more(d.shard.store, []int{i})
+	}
 	return true
 }
 

@@ -136,7 +136,7 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 			o.NowMs = now
 		}
 		g.clock, o.Number = o.NowMs, i
-		o.Queue.Shard, o.Queue.Shards = i, len(stores)
+		o.Queue.Shard, o.Queue.Shards, o.Deliver = i, len(stores), g.Deliver
 		if o.Log == nil {
 			o.Log = slog.New(slog.DiscardHandler)
 		}

@@ -35,7 +35,7 @@ func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stat
 	return merged[0], nil
 }
 
-// Purge removes ready and delayed tasks of a queue: in each shard at most as many as there were
+// Purge removes ready, delayed and waiting tasks of a queue: in each shard at most as many as there were
 // when its purge began. It returns the number of removed tasks. Shards decide other commands in
 // between. If ctx ends, Purge stops part-way.
 func (g *Group) Purge(ctx context.Context, tenant, name string) (removed uint64, err error) {
@@ -66,7 +66,7 @@ func (s *Shard) purgeAll(ctx context.Context, tenant, name string) (removed uint
 	if err != nil {
 		return 0, err
 	}
-	most := st.Ready + st.Delayed
+	most := st.Ready + st.Delayed + st.Waiting
 	for removed < most {
 		p, err := AwaitReply(ctx, func(reply func(Purged, error)) error {
 			return s.Purge(tenant, name, int(min(purgeMax, most-removed)), reply)
@@ -247,7 +247,8 @@ func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uin
 // Checkpoint writes a consistent copy of one shard's store into the folder dir, which must not
 // exist yet. The copy includes everything that was acknowledged before the call. Copies of several
 // shards are made at different moments. Each task is still consistent, because it is stored in one
-// shard only.
+// shard only. But a message about the end of a task may be in neither copy: the waiting task then
+// continues to wait after a restore, until an operator reschedules it.
 func (g *Group) Checkpoint(shard int, dir string) error {
 	s, err := g.here.Load().at(shard)
 	if err != nil {

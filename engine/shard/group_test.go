@@ -218,7 +218,7 @@ func TestStatsAndAuditAreSums(t *testing.T) {
 	want := queue.Stats{
 		Tenant: tenant, Name: "q", Enqueued: 15, Completed: 3, Ready: 3, Delayed: 3, Leased: 3, Dead: 3, Bytes: 6, ReadySinceMs: 1_000,
 		Charged: uint64(3*queue.QueueBytes(tenant, "q") + 12*queue.TaskBytes(0) + 6 + 3*queue.AttemptBytes("oops")),
-		Events:  queue.Events{FailedAttempts: 3, Died: [4]uint64{queue.AttemptsUsedUp: 3}},
+		Events:  queue.Events{FailedAttempts: 3, Died: [5]uint64{queue.AttemptsUsedUp: 3}},
 	}
 	got := f.stats()["q"]
 	assert.InDelta(t, 15./60, got.EnqueuedPerS, 1e-9)

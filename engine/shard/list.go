@@ -13,7 +13,7 @@ import (
 type List struct {
 	Tenant string
 	Queue  string
-	State  TaskState // Ready, Delayed, Leased or Dead
+	State  TaskState // Ready, Delayed, Leased, Dead or Waiting
 	After  storage.Place
 	Limit  int
 	// BytesMax approximately limits the bytes of payloads and error texts in a page. The limit does
@@ -159,7 +159,9 @@ func (b *listing) read(store *storage.Store) (Listed, error) {
 	case Ready:
 		tasks, next, err = store.ListReady(b.queueID, b.cursors, b.nowMs, page)
 	case Delayed:
-		tasks, next, err = store.ListReturned(b.queueID, b.nowMs+1, math.MaxInt64, page)
+		tasks, next, err = store.ListReturned(b.queueID, b.nowMs+1, queue.NeverMs, page)
+	case Waiting:
+		tasks, next, err = store.ListReturned(b.queueID, queue.NeverMs, math.MaxInt64, page)
 	case Dead:
 		tasks, next, err = store.ListDead(b.queueID, page)
 	case Done:
@@ -177,7 +179,7 @@ func (b *listing) read(store *storage.Store) (Listed, error) {
 }
 
 func found(l *List, t *storage.Listed) Found {
-	f := Found{Stored: t.Stored, Queue: l.Queue, State: l.State, DeadRecord: t.DeadRecord, Attempts: t.Attempts}
+	f := Found{Stored: t.Stored, Queue: l.Queue, State: l.State, DeadRecord: t.DeadRecord, WaitingFor: t.Waiting.Unfinished(), Attempts: t.Attempts}
 	if n := len(t.Attempts); n > 0 {
 		f.LastError = t.Attempts[n-1].Error
 	}

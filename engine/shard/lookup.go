@@ -17,6 +17,7 @@ const (
 	Leased
 	Done
 	Dead
+	Waiting // for other tasks
 )
 
 // Found is a task that was looked up or listed.
@@ -26,6 +27,7 @@ type Found struct {
 	State      TaskState
 	Lease      queue.LeaseRef // set for a leased task
 	DeadRecord queue.Dead     // set for a dead task
+	WaitingFor uint32         // number of tasks that a waiting task waits for
 	LastError  string
 	// Attempts is the history of a listed dead task, oldest first.
 	Attempts []storage.NumberedAttempt

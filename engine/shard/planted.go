@@ -31,6 +31,9 @@ func plantedDecide(d *decider, c command) {
 			if t := &c.tasks[i]; t.KeyScope != queue.NotUnique && planted.Hits(planted.Doubled) {
 				t.Key += fmt.Sprint(".", planted.Serial()) // no other task has this key
 			}
+			if d := c.tasks[i].Dependencies; d != nil && d.BatchSize > 0 && planted.Hits(planted.Hasty) {
+				d.BatchSize = 0
+			}
 		}
 	case *settle:
 		plantedSettle(c.settlements)

@@ -156,6 +156,14 @@ func TestPlantedSecondTaskOfAUniqueKey(t *testing.T) {
 	assert.Len(t, f.claim(2, "q"), 2)
 }
 
+func TestPlantedEndOfABatch(t *testing.T) {
+	f := plant(t, planted.Hasty)
+	final := queue.NewTask{Queue: "final"}
+	require.Nil(t, final.Depend(nil, 1, "", queue.WaitForDead))
+	f.enqueue(final)
+	assert.Len(t, f.claim(1, "final"), 1)
+}
+
 func TestPlantedSkipOfADueTime(t *testing.T) {
 	enable(t, planted.Skipped)
 	f := startGroup(t, vfs.NewMem(), 1, nil)

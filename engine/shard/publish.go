@@ -54,6 +54,9 @@ func (p *publisher) run() {
 		}
 		if t.err == nil {
 			notifyCancelled(t.cancelled)
+			if t.sent != 0 {
+				p.shard.couriers.wake(t.sent)
+			}
 		}
 		p.waits.end()
 		plantedAnswer(p, &t)

@@ -27,6 +27,7 @@ func skipNumbers(from *queue.Recovered, term uint64) {
 // Lose stops a replicated shard whose node has lost leadership. It returns when all commands are
 // answered. Commands that had no effect are answered with a *NotLeaderError.
 func (s *Shard) Lose() {
+	s.couriers.stop()
 	s.inbox.close(&NotLeaderError{s.opts.Number})
 	<-s.done
 	s.reading.Wait()

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,9 @@ type Options struct {
 	Stalls *stalls.Log
 	// Stages, if not nil, records how long each stage of a batch takes.
 	Stages *stages.Times
+	// Deliver, if not nil, passes messages about tasks that wait for others to another shard, wherever
+	// it is. It returns nil once their effects are durable.
+	Deliver func(ctx context.Context, to uint16, messages []queue.Message) error
 	// Unsynced, if not nil, counts the enqueues and completions that are acknowledged before an
 	// fsync makes them durable.
 	Unsynced *unsynced.Window
@@ -119,6 +123,7 @@ type Shard struct {
 	lastFigures          lastFigures    // figures of all queues
 	reading              sync.WaitGroup // background readings of the store
 	deciding, publishing stage
+	couriers             couriers
 	failed               sync.Once // guards Options.Failed
 }
 
@@ -175,6 +180,8 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 		store: store, opts: o, inbox: newInbox(load{tasks: o.InboxTasksMax, bytes: o.InboxBytesMax}),
 		pipe: make(chan turn, commitsMax), recycle: make(chan []command, commitsMax), done: make(chan struct{}),
 	}
+	s.couriers.shard = s
+	s.couriers.ctx, s.couriers.stop = context.WithCancel(context.Background())
 	d := &decider{
 		shard: s, state: state,
 		commits:       commits{state: state, batch: batch, log: o.Replicate},
@@ -187,6 +194,7 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 		d.subscriptions.open = map[*Subscription]struct{}{}
 	}
 	p := &publisher{shard: s, waits: equalWaits{stages: o.Stages}}
+	s.couriers.wake(state.Outgoing())
 	go d.run()
 	go p.run()
 	return s, nil
@@ -198,6 +206,7 @@ func (s *Shard) NowMs() int64 { return s.opts.NowMs() }
 // Close refuses further commands, executes the waiting commands, and returns once they are
 // answered.
 func (s *Shard) Close() {
+	s.couriers.stop()
 	s.inbox.close(ErrClosed)
 	<-s.done
 	s.reading.Wait()

@@ -25,9 +25,11 @@ type Batch struct {
 	keys map[string]keptKey
 	// uniques is the same for unique keys, including dropped ones.
 	uniques map[uniqueKey]uniqueChange
-	name    []byte  // name of an idempotency key, for reuse
-	may     []int64 // buckets that may contain the key, for reuse
-	err     error   // the first error; Submit returns it
+	// linked is the same for tasks that got links or lost all of them.
+	linked map[queue.Ref]bool
+	name   []byte  // name of an idempotency key, for reuse
+	may    []int64 // buckets that may contain the key, for reuse
+	err    error   // the first error; Submit returns it
 
 	step    Step                  // the cause of the current writes
 	written [stepCount]Operations // since the last Submit, which adds them to the store's counters
@@ -84,6 +86,7 @@ func (b *Batch) Submit() (Commit, error) {
 	b.b = b.store.db.NewBatch()
 	clear(b.keys)
 	clear(b.uniques)
+	clear(b.linked)
 	if b.dropsKeys > 0 {
 		b.store.filter.drop(b.dropsKeys)
 		b.dropsKeys = 0

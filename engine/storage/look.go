@@ -54,6 +54,11 @@ func (s *Reads) look(r reader, ref queue.Ref, withPayload bool) (out queue.Store
 			break
 		}
 	}
+	if out.Waits() {
+		if out.Waiting, err = waitingOf(r, ref); err != nil {
+			return out, false, err
+		}
+	}
 	if withPayload && out.Progress.NoteBytes > 0 {
 		if out.Note, err = noteOf(r, ref); err != nil {
 			return out, false, err
@@ -305,7 +310,7 @@ func (s *Reads) System() (out []SystemRecord, err error) {
 func (s *Reads) Holds() (bool, error) {
 	found := false
 	for _, prefix := range []byte{
-		record.PrefixTask, record.PrefixProgress, record.PrefixDue, record.PrefixAttempt, record.PrefixDead, record.PrefixExpiry, record.PrefixLease, record.PrefixQueue, record.PrefixKey, record.PrefixUnique, record.PrefixFinished, record.PrefixResult, record.PrefixSystem,
+		record.PrefixTask, record.PrefixProgress, record.PrefixDue, record.PrefixAttempt, record.PrefixDead, record.PrefixExpiry, record.PrefixLease, record.PrefixQueue, record.PrefixKey, record.PrefixUnique, record.PrefixFinished, record.PrefixWaiting, record.PrefixLink, record.PrefixMessage, record.PrefixResult, record.PrefixSystem,
 	} {
 		err := s.scan(StepOther, []byte{prefix}, []byte{prefix}, func(_, _ []byte) (bool, error) {
 			found = true

@@ -289,6 +289,9 @@ func (s *Reads) Recover() (queue.Recovered, error) {
 	if out.Recurring, err = s.recurring(); err != nil {
 		return out, err
 	}
+	if out.Messages, err = s.messageCounts(); err != nil {
+		return out, err
+	}
 	_, out.NextExpiryMs, err = s.Expired(0, 0, 0)
 	return out, err
 }

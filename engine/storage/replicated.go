@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/pronybench/prony/engine/internal/stalls"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
@@ -316,6 +317,7 @@ type flight struct {
 	proposal Proposal
 	keys     map[string]keptKey
 	uniques  map[uniqueKey]uniqueChange
+	linked   map[queue.Ref]bool
 }
 
 func (b *Batch) propose() (Commit, error) {
@@ -329,9 +331,9 @@ func (b *Batch) propose() (Commit, error) {
 	b.b = b.store.db.NewBatch()
 	c := Commit{proposal: b.log.Propose(entry)}
 	b.flights = slices.DeleteFunc(b.flights, func(f flight) bool { return f.proposal.Done() })
-	if len(b.keys)+len(b.uniques) > 0 {
-		b.flights = append(b.flights, flight{c.proposal, b.keys, b.uniques})
-		b.keys, b.uniques = nil, nil
+	if len(b.keys)+len(b.uniques)+len(b.linked) > 0 {
+		b.flights = append(b.flights, flight{c.proposal, b.keys, b.uniques, b.linked})
+		b.keys, b.uniques, b.linked = nil, nil, nil
 	}
 	return c, nil
 }

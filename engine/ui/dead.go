@@ -32,6 +32,8 @@ var reasons = map[string]adminpb.DeathReason{
 	"attempts":  adminpb.DeathReason_DEATH_REASON_ATTEMPTS,
 	"expired":   adminpb.DeathReason_DEATH_REASON_EXPIRED,
 	"permanent": adminpb.DeathReason_DEATH_REASON_PERMANENT,
+
+	"dependency": adminpb.DeathReason_DEATH_REASON_DEPENDENCY,
 }
 
 func deadFilterOf(q url.Values) deadFilter {
@@ -53,7 +55,7 @@ func (v deadView) Link(page string) string { return v.Filter.link(v.Tenant, v.Qu
 func (f deadFilter) message() (*adminpb.DeadFilter, error) {
 	reason, ok := reasons[f.Reason]
 	if !ok {
-		return nil, status.Errorf(codes.InvalidArgument, "reason %q is not one of attempts, expired, permanent", f.Reason)
+		return nil, status.Errorf(codes.InvalidArgument, "reason %q is not one of attempts, expired, permanent, dependency", f.Reason)
 	}
 	header, err := headerOf(f.Header)
 	if err != nil {
@@ -87,7 +89,7 @@ func (h *handler) dead(r *request) (view, error) {
 	q := r.URL.Query()
 	v := deadView{
 		Tenant: q.Get("tenant"), Queue: q.Get("queue"), Filter: deadFilterOf(q), First: q.Get("page") == "",
-		Reasons: []string{"attempts", "expired", "permanent"},
+		Reasons: []string{"attempts", "expired", "permanent", "dependency"},
 	}
 	filter, err := v.Filter.message()
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package ui serves the web page for operators: queues, tasks, finished tasks, dead letters,
 // recurring tasks, tenants and the cluster. New returns its handler for the paths under Root.
 //
-// The server renders each page from the answers of the admin service, and of GetTask and
-// AwaitResult of the queue service. The page therefore has exactly the permissions, forwarding and
+// The server renders each page from the answers of the admin service, and of GetTask, AwaitResult and
+// ListDependencies of the queue service. The page therefore has exactly the permissions, forwarding and
 // limits of these calls: it never reads a shard itself. Each page shows one page of a list.
 //
 // A user signs in with an access token. The server keeps the token in memory under a random session

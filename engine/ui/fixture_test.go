@@ -247,8 +247,22 @@ func (a *fakeAdmin) DeleteRecurring(ctx context.Context, in *adminpb.DeleteRecur
 type fakeTasks struct {
 	queuepb.UnimplementedQueueServiceServer
 
-	task   *queuepb.Task
-	result *queuepb.AwaitResultResponse
+	task         *queuepb.Task
+	result       *queuepb.AwaitResultResponse
+	dependencies []*queuepb.Dependency // the first page; the second one is empty
+	refusal      error                 // of ListDependencies
+}
+
+func (f *fakeTasks) ListDependencies(_ context.Context, in *queuepb.ListDependenciesRequest) (*queuepb.ListDependenciesResponse, error) {
+	switch {
+	case f.refusal != nil:
+		return nil, f.refusal
+	case f.task.GetId() != in.GetId() || f.task.GetTenant() != in.GetTenant():
+		return nil, status.Error(codes.NotFound, "there is no such task")
+	case len(f.dependencies) == 0 || in.GetPageToken() != "":
+		return &queuepb.ListDependenciesResponse{}, nil
+	}
+	return &queuepb.ListDependenciesResponse{Dependencies: f.dependencies, NextPageToken: "TOKEN"}, nil
 }
 
 func (f *fakeTasks) AwaitResult(_ context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {

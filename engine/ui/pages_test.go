@@ -64,6 +64,12 @@ func filled(t *testing.T) *site {
 	note := "row 5,000 of <12,000>"
 	task.Note, s.tasks.task = &note, task
 	s.tasks.result = &queuepb.AwaitResultResponse{State: queuepb.TaskState_TASK_STATE_DONE, Result: []byte(`{"sent":true}`), CompletedAtMs: at + 1_000, RetainedUntilMs: at + 60_000}
+	s.tasks.dependencies = []*queuepb.Dependency{
+		{Id: "1-cat", Outcome: queuepb.DependencyOutcome_DEPENDENCY_OUTCOME_DONE, Result: []byte(`{"url":"<cat>"}`)},
+		{Id: "1-dog", Outcome: queuepb.DependencyOutcome_DEPENDENCY_OUTCOME_DONE, ResultOmitted: true},
+		{Id: "1-owl", Outcome: queuepb.DependencyOutcome_DEPENDENCY_OUTCOME_DONE, Result: []byte{0, 1}},
+		{Id: "1-eel", Outcome: queuepb.DependencyOutcome_DEPENDENCY_OUTCOME_DEAD},
+	}
 	s.admin.recurring = []*adminpb.Recurring{{
 		Tenant: "acme", Queue: "mail", Name: "daily", NextMs: []int64{at + 1_000, at + 2_000, at + 3_000, at + 4_000, at + 5_000}, LastId: "1-abc", Unfinished: true,
 		Runs: 1_234, Missed: 2, Overlapped: 3, Refused: 4, Spec: &adminpb.RecurringSpec{
@@ -78,8 +84,8 @@ func filled(t *testing.T) *site {
 	}}
 	s.admin.queues = []*adminpb.Queue{
 		{
-			Tenant: "acme", Queue: "mail", Paused: true, Ready: 1_234, Parked: 200, Delayed: 2, Leased: 3, Dead: 4, OldestReadyAgeMs: 93_784_000, EnqueuedPerS: 12.4, CompletedPerS: 0.25,
-			Events: &adminpb.QueueEvents{FailedAttempts: 30, ExpiredLeases: 12, Retries: 38, DeadAttempts: 3, DeadPermanent: 1},
+			Tenant: "acme", Queue: "mail", Paused: true, Ready: 1_234, Parked: 200, Delayed: 2, Waiting: 7, Leased: 3, Dead: 4, OldestReadyAgeMs: 93_784_000, EnqueuedPerS: 12.4, CompletedPerS: 0.25,
+			Events: &adminpb.QueueEvents{FailedAttempts: 30, ExpiredLeases: 12, Retries: 38, DeadAttempts: 3, DeadPermanent: 1, DeadDependency: 5},
 			Bytes:  5 << 20, Enqueued: 10_000, Completed: 8_757, Policy: &adminpb.QueuePolicy{
 				Placement: adminpb.Placement_PLACEMENT_ORDERED, MaxAttempts: 7, LeaseMs: 90_000, HistoryTasksMax: 1_000, HistoryRetentionMs: 604_800_000,
 				Limit: &adminpb.Limit{LeasedMax: 5, RatePerS: 2.5, Burst: 3}, GroupLimit: &adminpb.Limit{RatePerS: 10},

@@ -37,7 +37,8 @@ const finishedState = "finished"
 // listedStates are the states whose tasks can be listed on the page of a queue, by the names in its
 // address. Dead tasks have their own page.
 var listedStates = map[string]queuepb.TaskState{
-	"ready": queuepb.TaskState_TASK_STATE_READY, "delayed": queuepb.TaskState_TASK_STATE_DELAYED, "leased": queuepb.TaskState_TASK_STATE_LEASED,
+	"ready": queuepb.TaskState_TASK_STATE_READY, "delayed": queuepb.TaskState_TASK_STATE_DELAYED, "waiting": queuepb.TaskState_TASK_STATE_WAITING,
+	"leased": queuepb.TaskState_TASK_STATE_LEASED,
 }
 
 func (h *handler) queue(r *request) (view, error) {
@@ -52,7 +53,11 @@ func (h *handler) queue(r *request) (view, error) {
 		v.State = "ready"
 	}
 	for _, s := range []stateTab{
-		{Name: "ready", Count: v.Ready, Counted: true}, {Name: "delayed", Count: v.Delayed, Counted: true}, {Name: "leased", Count: v.Leased, Counted: true}, {Name: finishedState},
+		{Name: "ready", Count: v.Ready, Counted: true},
+		{Name: "delayed", Count: v.Delayed, Counted: true},
+		{Name: "waiting", Count: v.Waiting, Counted: true},
+		{Name: "leased", Count: v.Leased, Counted: true},
+		{Name: finishedState},
 	} {
 		s.Current = s.Name == v.State
 		v.States = append(v.States, s)

@@ -35,6 +35,10 @@ type taskView struct {
 	Finished    []*adminpb.FinishedTask      // of the queue's history, for a task that is not stored
 	Attempts    []*adminpb.Attempt           // the failed ones
 	Content     payload                      // the payload or the result
+
+	Dependencies []*queuepb.Dependency // a page of the finished ones
+	Next         string                // the token of the next page of dependencies
+	First        bool                  // the page of dependencies is the first one
 }
 
 // payload is the readable form of a payload or result.
@@ -50,7 +54,7 @@ func (h *handler) task(r *request) (view, error) {
 	q := r.URL.Query()
 	v := taskView{ID: strings.TrimSpace(q.Get("id")), Tenant: q.Get("tenant"), ByTenant: r.operator()}
 	if v.ID == "" {
-		return view{"Find a task", "task", v}, nil
+		return view{"Find a task", "task", &v}, nil
 	}
 	out, err := h.Tasks.GetTask(r.ctx(), &queuepb.GetTaskRequest{Tenant: v.Tenant, Id: v.ID})
 	switch {
@@ -71,8 +75,11 @@ func (h *handler) task(r *request) (view, error) {
 		}
 		v.HeaderNames = slices.Sorted(maps.Keys(v.GetHeaders()))
 		v.Content = readable("Payload", v.GetPayload())
+		if err := h.dependencies(r, &v, q.Get("page")); err != nil {
+			return view{}, err
+		}
 	}
-	return view{"Task " + v.ID, "task", v}, nil
+	return view{"Task " + v.ID, "task", &v}, nil
 }
 
 // attempts returns the failed attempts of a task. A task that was completed in the meantime has
@@ -83,6 +90,34 @@ func (h *handler) attempts(r *request, tenant, id string) ([]*adminpb.Attempt, e
 		return nil, nil
 	}
 	return out.GetAttempts(), err
+}
+
+// dependencies sets a page of the finished tasks that a task waited for. A task that was completed in
+// the meantime has none, and neither has one of an older node.
+func (h *handler) dependencies(r *request, v *taskView, page string) error {
+	out, err := h.Tasks.ListDependencies(r.ctx(), &queuepb.ListDependenciesRequest{Tenant: v.Tenant, Id: v.ID, PageSize: rows, PageToken: page})
+	if code := status.Code(err); code == codes.NotFound || code == codes.Unimplemented {
+		return nil
+	}
+	v.Dependencies, v.Next, v.First = out.GetDependencies(), out.GetNextPageToken(), page == ""
+	return err
+}
+
+// Page returns the address of a page of the task's dependencies.
+func (v *taskView) Page(page string) string {
+	return link("task", "tenant", v.Tenant, "id", v.ID, "page", page)
+}
+
+// Result returns the result of a dependency for a line of a table.
+func (v *taskView) Result(d *queuepb.Dependency) string {
+	if d.GetResultOmitted() {
+		return "longer than 4 KiB"
+	}
+	p := readable("", d.GetResult())
+	if p.Kind == "bytes" {
+		return bytesText(p.Bytes) + " of bytes"
+	}
+	return string(d.GetResult())
 }
 
 // historyPagesMax limits the pages of a history that are searched for one task. Each page reads up to

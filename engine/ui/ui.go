@@ -17,7 +17,7 @@ const Root = "/ui/"
 type Options struct {
 	// Admin is the admin service.
 	Admin adminpb.AdminServiceServer
-	// Tasks is the queue service. The page calls only GetTask and AwaitResult.
+	// Tasks is the queue service. The page calls only GetTask, AwaitResult and ListDependencies.
 	Tasks queuepb.QueueServiceServer
 	// Guard authenticates a request by its header Authorization. It passes accepted requests on with
 	// the caller's identity in the context, or calls refuse with a gRPC status.

@@ -9,9 +9,10 @@ import (
 )
 
 // The functions below, and those in produce.go and work.go, decode messages from a peer of this
-// version. Such messages contain only known fields, which are integers or length-delimited. Their
-// numbers are at most 15, so that their tag is one byte. For any other message the functions return
-// false and leave the message partially filled; gRPC's codec then decodes the message.
+// version. Such messages contain only known fields, which are integers or length-delimited. The
+// numbers of all but a few rare ones are at most 15, so that their tag is one byte. For any other
+// message the functions return false and leave the message partially filled; gRPC's codec then
+// decodes the message.
 
 // The low three bits of a tag are the field's type.
 const (
@@ -67,6 +68,27 @@ func read(b []byte, i int) (tag byte, v uint64, next int) {
 		}
 	}
 	return tag, 0, -1
+}
+
+// readRare reads the field at b[i:], whose tag may have more than one byte. v and next are as in
+// read.
+func readRare(b []byte, i int) (number protowire.Number, kind protowire.Type, v uint64, next int) {
+	number, kind, n := protowire.ConsumeTag(b[i:])
+	if n < 0 {
+		return 0, 0, 0, -1
+	}
+	if v, next = longVarint(b, i+n); next < 0 {
+		return 0, 0, 0, -1
+	}
+	switch kind {
+	case protowire.VarintType:
+		return number, kind, v, next
+	case protowire.BytesType:
+		if v <= uint64(len(b)-next) {
+			return number, kind, v, next + int(v)
+		}
+	}
+	return 0, 0, 0, -1
 }
 
 // decodeHeader decodes an entry of a map of headers and adds it to the map.

@@ -15,7 +15,8 @@ type Incoming struct {
 	Message any // the message to decode into
 	// ItemsMax is the maximum number of elements in each list of the message. If a message with a
 	// list is nested in several places of the same field, the elements of all these lists are
-	// counted together. A map may have entriesMax times as many entries.
+	// counted together. A map may have entriesMax times as many entries, and NewTask.after afterMax
+	// times as many elements.
 	ItemsMax int
 	// Reserve, if not nil, is called with the encoded size in bytes before the message is decoded.
 	// If it returns an error, the message is rejected.

@@ -6,6 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/pronybench/prony/engine/queuepb"
 )
 
 // listShape describes which fields of a message are lists, and which fields are messages that
@@ -18,7 +20,7 @@ type listShape struct {
 type listField struct {
 	name   string     // path of the field
 	list   int        // number of the list in the tree, or -1 if the field is not a list
-	most   int        // maximum number of elements, as a multiple of the limit: 1, or entriesMax for a map
+	most   int        // maximum number of elements, as a multiple of the limit: 1, entriesMax for a map, or afterMax
 	fixed  int        // size in bytes of an element in packed form; 0 for varints
 	packed bool       // the list's elements may be packed into one field
 	nested *listShape // shape of the message in the field; nil if the message contains no list
@@ -27,6 +29,12 @@ type listField struct {
 // entriesMax is the maximum number of entries in the maps of a message, as a multiple of the limit
 // of list elements. It is the maximum number of headers of one task.
 const entriesMax = 32
+
+// afterMax is the maximum number of elements of NewTask.after in a message, as a multiple of the limit
+// of list elements. It is the maximum number of dependencies of one task.
+const afterMax = 100
+
+var afterName = (&queuepb.NewTask{}).ProtoReflect().Descriptor().FullName() + ".after"
 
 // shapes caches the *listShape of each message type that was received, by descriptor.
 var shapes sync.Map
@@ -59,8 +67,11 @@ func newShape(d protoreflect.MessageDescriptor, path string, lists *int, above m
 		field := &listField{name: path + string(f.Name()), list: -1}
 		if f.Cardinality() == protoreflect.Repeated {
 			field.list, field.most = *lists, 1
-			if f.IsMap() {
+			switch {
+			case f.IsMap():
 				field.most = entriesMax
+			case f.FullName() == afterName:
+				field.most = afterMax
 			}
 			*lists++
 			field.packed, field.fixed = packable(f.Kind())
@@ -95,9 +106,9 @@ func packable(k protoreflect.Kind) (packed bool, fixed int) {
 	return true, 0
 }
 
-// checkItems returns an error if a list of an encoded message has more than itemsMax elements, or a
-// map has more than entriesMax times as many. It allocates no memory for the elements. It ignores malformed bytes, which the decoder rejects
-// later.
+// checkItems returns an error if a list of an encoded message has more than itemsMax elements, a map
+// more than entriesMax times as many, or NewTask.after more than afterMax times as many. It allocates
+// no memory for the elements. It ignores malformed bytes, which the decoder rejects later.
 func checkItems(b []byte, m proto.Message, itemsMax int) *TooManyError {
 	if len(b) <= itemsMax { // an element has at least one byte
 		return nil

@@ -69,7 +69,10 @@ func decodeNewTask(b []byte, m *queuepb.NewTask) (ok bool) {
 	for i := 0; i < len(b); {
 		tag, v, next := read(b, i)
 		if next < 0 {
-			return false
+			if i = decodeRareOfNewTask(b, i, m); i < 0 {
+				return false
+			}
+			continue
 		}
 		i = next
 		ok = true
@@ -106,6 +109,12 @@ func decodeNewTask(b []byte, m *queuepb.NewTask) (ok bool) {
 				m.Unique = &queuepb.Unique{}
 			}
 			ok = merge.Unmarshal(b[next-int(v):next:next], m.Unique) == nil
+		case 14<<3 | bytesType:
+			var id string
+			id, ok = text(b[next-int(v) : next : next])
+			m.After = append(m.After, id)
+		case 15<<3 | integerType:
+			m.BatchSize = uint32(v)
 		default:
 			ok = false
 		}
@@ -114,6 +123,25 @@ func decodeNewTask(b []byte, m *queuepb.NewTask) (ok bool) {
 		}
 	}
 	return true
+}
+
+// decodeRareOfNewTask decodes the field at b[i:], whose number is greater than 15. It returns the
+// offset of the next field, or a negative number if the field is invalid or unknown.
+func decodeRareOfNewTask(b []byte, i int, m *queuepb.NewTask) (next int) {
+	number, kind, v, next := readRare(b, i)
+	switch {
+	case number == 16 && kind == protowire.BytesType:
+		id, ok := text(b[next-int(v) : next : next])
+		if !ok {
+			return -1
+		}
+		m.Batch = id
+	case number == 17 && kind == protowire.VarintType:
+		m.DeadDependency = queuepb.DeadDependency(v)
+	default:
+		return -1
+	}
+	return next
 }
 
 // idGroupBytes is the maximum size, in bytes, of the memory that several ids of one answer share.

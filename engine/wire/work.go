@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -166,23 +165,13 @@ func decodeWorkResponse(b []byte, m *queuepb.WorkResponse) bool {
 	return true
 }
 
-// taskNote is the tag of the note of a task, the only field whose tag has two bytes.
-const taskNote = "\x82\x01"
-
 func decodeTask(b []byte, m *queuepb.Task) (ok bool) {
 	for i := 0; i < len(b); {
 		tag, v, next := read(b, i)
 		if next < 0 {
-			note, n := protowire.ConsumeBytes(bytes.TrimPrefix(b[i:], []byte(taskNote)))
-			if n < 0 || !bytes.HasPrefix(b[i:], []byte(taskNote)) {
+			if i = decodeRareOfTask(b, i, m); i < 0 {
 				return false
 			}
-			s, ok := text(note)
-			if !ok {
-				return false
-			}
-			m.Note = &s
-			i += len(taskNote) + n
 			continue
 		}
 		i = next
@@ -226,6 +215,24 @@ func decodeTask(b []byte, m *queuepb.Task) (ok bool) {
 		}
 	}
 	return true
+}
+
+// decodeRareOfTask is as decodeRareOfNewTask.
+func decodeRareOfTask(b []byte, i int, m *queuepb.Task) (next int) {
+	number, kind, v, next := readRare(b, i)
+	switch {
+	case number == 16 && kind == protowire.BytesType:
+		note, ok := text(b[next-int(v) : next : next])
+		if !ok {
+			return -1
+		}
+		m.Note = &note
+	case number == 17 && kind == protowire.VarintType:
+		m.WaitingFor = uint32(v)
+	default:
+		return -1
+	}
+	return next
 }
 
 func decodeSettleAnswer(b []byte, m *queuepb.SettleAnswer) bool {

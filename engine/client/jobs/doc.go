@@ -30,6 +30,16 @@
 // A handler returns a value to the producer with Job.SetResult. The producer enqueues the job with
 // ResultRetention and waits with Await.
 //
+// # Dependencies and batches
+//
+// After makes a job wait for others, and a Batch has a final job that waits for its members. The
+// handler of the waiting job gets their outcomes and results from Job.Dependencies:
+//
+//	batch := jobs.NewBatch(MakeAlbum.Task(Album{ID: 7}, jobs.Key("album-7")))
+//	batch.Add(ResizeImage.Task(Resize{Image: "cat.png", Width: 64}))
+//	batch.Add(ResizeImage.Task(Resize{Image: "dog.png", Width: 64}))
+//	id, err := batch.Enqueue(ctx, producer)
+//
 // # Leases and contexts
 //
 // The worker extends the lease of a task while its handler runs, so a job may take longer than its

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pronybench/prony/engine/client"
@@ -62,6 +63,18 @@ func Key(key string) EnqueueOption { return with(func(t *client.Task) { t.Key = 
 // again.
 func Unique(key string, u client.Unique) EnqueueOption {
 	return with(func(t *client.Task) { t.Key, t.Unique = key, &u })
+}
+
+// After makes the job wait until the tasks with these ids have finished. A task that no longer exists
+// counts as done. The option may be repeated.
+func After(ids ...string) EnqueueOption {
+	return with(func(t *client.Task) { t.After = append(slices.Clip(t.After), ids...) })
+}
+
+// DeadDependency sets what happens to the job when a task that it waits for dies, or is cancelled or
+// purged. Without the option, the job continues to wait.
+func DeadDependency(d client.DeadDependency) EnqueueOption {
+	return with(func(t *client.Task) { t.DeadDependency = d })
 }
 
 // Group sets the group of the job, such as a customer: a queue may limit the leases of each group.

@@ -175,7 +175,7 @@ Exit codes:
 	}
 	server, tasks := serverCommands{a}, taskCommands{a}
 	add(groupServer, server.serve(), server.config(), server.doctor(), server.probe(), server.restore(), server.version())
-	add(groupTasks, tasks.enqueue(), tasks.claim(), tasks.complete(), tasks.fail(), tasks.extend(), tasks.release(), tasks.task(), tasks.result())
+	add(groupTasks, tasks.enqueue(), tasks.claim(), tasks.complete(), tasks.fail(), tasks.extend(), tasks.release(), tasks.task(), tasks.result(), tasks.dependencies())
 	add(groupAdmin, server.status(), queueCommands{a}.queues(), recurringCommands{a}.recurring(), tasks.tasks(), deadCommands{a}.dead(), tenantCommands{a}.tenants(), clusterCommands{a}.cluster(), server.backup())
 	completions{a}.complete(root)
 	return root

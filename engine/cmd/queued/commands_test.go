@@ -142,6 +142,62 @@ func TestAUniqueTask(t *testing.T) {
 	assert.Contains(t, s.ok("queues", "show", "q", "--output", "json"), `"key_window_ms": "604800000"`)
 }
 
+func TestABatchAndADependency(t *testing.T) {
+	s, _ := serveInProcess(t)
+	final := strings.TrimSpace(s.ok("enqueue", "--queue", "albums", "--batch-size", "2", "--dead-dependency", "run", "done"))
+	var made struct{ ID string }
+	s.json(&made, "enqueue", "--queue", "images", "--batch", final, "cat")
+	cat := made.ID
+	next := strings.TrimSpace(s.ok("enqueue", "--queue", "albums", "--after", final+","+cat, "--dead-dependency", "die", "next"))
+	shown := s.ok("task", next)
+	assertRow(t, shown, "state", "waiting")
+	assertRow(t, shown, "waits for", "2 tasks")
+	list := s.ok("tasks", "list", "--queue", "albums", "--state", "waiting")
+	assert.Regexp(t, "LEASED UNTIL +WAITS FOR +PAYLOAD\n", list)
+	assert.Regexp(t, "(?m)^"+next+" .* 2 +next$", list)
+	assert.NotContains(t, s.ok("tasks", "list", "--queue", "images", "--state", "ready"), "WAITS FOR")
+	assertRow(t, s.ok("queues", "show", "albums"), "waiting", "2")
+
+	complete := func(queue, result string) {
+		var c claimed
+		s.json(&c, "claim", "--queue", queue)
+		require.Len(t, c.Tasks, 1)
+		s.ok("complete", c.Tasks[0].ID, c.Tasks[0].Token, "--result", result)
+	}
+	complete("images", "cat.png")
+	until := func(arguments, want string) (r ran) {
+		require.Eventually(t, func() bool {
+			r = s.run(strings.Fields(arguments)...)
+			return strings.Contains(r.out, want)
+		}, patience, time.Millisecond, "%s: %s", arguments, want)
+		return r
+	}
+	r := until("dependencies "+final, "cat.png")
+	require.Equal(t, exitOK, r.code, r.err)
+	assert.Equal(t, "the task still waits for 1 task\n", r.err)
+	assert.Equal(t, []string{"ID", "OUTCOME", "RESULT", cat, "done", "cat.png"}, strings.Fields(r.out))
+	s.in = "dog\n"
+	s.ok("enqueue", "--queue", "images", "--lines", "--batch", final)
+	complete("images", strings.Repeat("d", 4<<10+1))
+	until("dependencies "+final, "(longer than 4 KiB)")
+	var out struct {
+		Dependencies []struct{ ID, Outcome string }
+		WaitingFor   int `json:"waiting_for"`
+	}
+	s.json(&out, "dependencies", final, "--limit", "1")
+	require.Len(t, out.Dependencies, 1)
+	assert.Equal(t, "DEPENDENCY_OUTCOME_DONE", out.Dependencies[0].Outcome)
+	until("task "+final, "ready")
+	complete("albums", "")
+	s.run("dependencies", final).fails(exitUsage)
+	until("task "+next, "ready")
+
+	s.run("enqueue", "--queue", "q", "--after", cat, "--after", "nonsense", "x").fails(exitUsage, "queued: --after: ")
+	s.run("enqueue", "--queue", "q", "--batch-size", "100001", "x").fails(exitUsage, "queued: --batch-size: ")
+	s.run("enqueue", "--queue", "q", "--dead-dependency", "run", "x").fails(exitUsage, "queued: --dead-dependency: ")
+	s.run("enqueue", "--queue", "q", "--after", next, "--delay", "1h", "x").fails(exitUsage, "queued: --delay: ")
+}
+
 func TestLimitsOfAQueue(t *testing.T) {
 	s, _ := serveInProcess(t)
 	shown := s.ok("queues", "configure", "q", "--placement", "ordered", "--leased-max", "5", "--rate", "2.5", "--burst", "4", "--group-leased-max", "1")

@@ -25,9 +25,9 @@ const noFiles = ":4"
 func TestWordsAreCompletedWithoutAServer(t *testing.T) {
 	s := newShell(t, "QUEUED_ADMIN_SERVER=127.0.0.1:1")
 	for line, want := range map[string]string{
-		"tasks list --queue q --state ":   "ready delayed leased dead",
+		"tasks list --queue q --state ":   "ready delayed waiting leased dead",
 		"queues configure q --placement ": "spread ordered",
-		"dead list --reason ":             "attempts expired permanent",
+		"dead list --reason ":             "attempts expired permanent dependency",
 		"tenants tokens create --scope ":  "produce work admin",
 		"status --output ":                "table json",
 		"serve --durability ":             "sync interval none",

@@ -37,8 +37,8 @@ type deadFlags struct {
 func (f *deadFlags) define(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.queue, "queue", "", "queue of the dead letters")
-	wordFlag(flags, &f.reason, "reason", []string{"attempts", "expired", "permanent"},
-		[]adminpb.DeathReason{adminpb.DeathReason_DEATH_REASON_ATTEMPTS, adminpb.DeathReason_DEATH_REASON_EXPIRED, adminpb.DeathReason_DEATH_REASON_PERMANENT},
+	wordFlag(flags, &f.reason, "reason", []string{"attempts", "expired", "permanent", "dependency"},
+		[]adminpb.DeathReason{adminpb.DeathReason_DEATH_REASON_ATTEMPTS, adminpb.DeathReason_DEATH_REASON_EXPIRED, adminpb.DeathReason_DEATH_REASON_PERMANENT, adminpb.DeathReason_DEATH_REASON_DEPENDENCY},
 		"attempts: only those that used up their attempts; expired: only those whose time to live ended; permanent: only those that a worker failed permanently")
 	flags.StringVar(&f.contains, "error-contains", "", "only those whose last error contains this text")
 	flags.StringVar(&f.kind, "kind", "", "only those whose header kind has this value")

@@ -31,6 +31,11 @@ type enqueueFlags struct {
 	unique    queuepb.UniqueScope
 	keyWindow time.Duration
 	conflict  queuepb.UniqueConflict
+
+	after          []string
+	batch          string
+	batchSize      uint32
+	deadDependency queuepb.DeadDependency
 }
 
 // taskCommands contains the commands that enqueue, claim, settle or show tasks.
@@ -46,14 +51,20 @@ file that --file names, or the standard input.
 
 With --lines, each line of the input is a task, in order. The tasks are sent in batches; while the server has no
 room, the command waits. With --key, each task's key is the key followed by the number of its line:
-the same import, run again within the server's key window, stores nothing twice.`,
+the same import, run again within the server's key window, stores nothing twice.
+
+A task with --after waits until other tasks have finished. A task with --batch-size is the final task of a batch:
+it waits for so many members, which are enqueued afterwards with its id as --batch.`,
 		Example: `  queued enqueue --queue mail 'hello'
   queued enqueue --queue thumbnails --file picture.jpg --priority 5
   date | queued enqueue --queue log --delay 10m --ttl 1d
   queued enqueue --queue reports --not-before 09:00 'daily'   # tomorrow, if it is past nine
   queued enqueue --queue mail --header kind=welcome --header trace=7f3a 'hello'
   queued enqueue --queue import --lines --key 2030-01-31 < addresses.txt
-  queued enqueue --queue reports --key tenant-7 --unique until-finished --on-conflict refuse 'rebuild'`,
+  queued enqueue --queue reports --key tenant-7 --unique until-finished --on-conflict refuse 'rebuild'
+  queued enqueue --queue mail --after 0000000000000000000000g1 --dead-dependency run 'the report is there'
+  queued enqueue --queue mail --batch-size 2 'all thumbnails are there'   # prints the id of the batch
+  queued enqueue --queue thumbnails --batch 0000000000000000000000g1 --file picture.jpg`,
 		Args: atMostOneArg("payload"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.delay != 0 && !f.notBefore.IsZero() {
@@ -89,6 +100,12 @@ the same import, run again within the server's key window, stores nothing twice.
 			queuepb.UniqueConflict_UNIQUE_CONFLICT_FIRST, queuepb.UniqueConflict_UNIQUE_CONFLICT_REPLACE, queuepb.UniqueConflict_UNIQUE_CONFLICT_REFUSE,
 		}, "if another task holds the key: first: print its id and store nothing; replace: replace it unless it has started; refuse: fail")
 	flags.Var(headersValue{&f.headers}, "header", `header of the task, as in kind=welcome; may be repeated. Workers get the headers with the task`)
+	flags.StringSliceVar(&f.after, "after", nil, "id of a task that must finish before this one is ready; several separated by commas, or in repeated flags")
+	numberFlag(flags, &f.batchSize, "batch-size", 0, "the task is the final one of a batch: how many members must finish before it is ready")
+	flags.StringVar(&f.batch, "batch", "", "the task is a member of the batch whose final task has this id")
+	wordFlag(flags, &f.deadDependency, "dead-dependency", []string{"wait", "run", "die"}, []queuepb.DeadDependency{
+		queuepb.DeadDependency_DEAD_DEPENDENCY_WAIT, queuepb.DeadDependency_DEAD_DEPENDENCY_RUN, queuepb.DeadDependency_DEAD_DEPENDENCY_DIE,
+	}, "if a task that this one waits for dies, or is cancelled or purged: wait: this one continues to wait; run: it counts as finished; die: this one becomes a dead letter")
 	flags.StringVar(&f.file, "file", "", "read the payload, or with --lines the lines, from this file")
 	flags.BoolVar(&f.lines, "lines", false, "each line of the input is a task")
 	needs(c, "queue")
@@ -100,6 +117,7 @@ func (f *enqueueFlags) task() *queuepb.NewTask {
 	t := &queuepb.NewTask{
 		Queue: f.queue, Priority: f.priority, DelayMs: ms(f.delay), MaxAttempts: f.maxAttempts, LeaseMs: ms(f.lease),
 		TtlMs: ms(f.ttl), ResultRetentionMs: ms(f.retain), IdempotencyKey: f.key, Headers: f.headers,
+		After: f.after, BatchSize: f.batchSize, Batch: f.batch, DeadDependency: f.deadDependency,
 	}
 	if f.unique != 0 || f.keyWindow != 0 || f.conflict != 0 {
 		t.Unique = &queuepb.Unique{Scope: f.unique, WindowMs: ms(f.keyWindow), Conflict: f.conflict}

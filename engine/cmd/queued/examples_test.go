@@ -115,6 +115,8 @@ func (s *shell) prepare(line string, names map[string]string) {
 		names[id] = task
 	case command == "recurring" && !strings.HasPrefix(line, "recurring set"):
 		asked.ok("recurring", "set", "reports", "digest", "--interval", "1h")
+	case strings.Contains(line, "--batch "):
+		names[id] = strings.TrimSpace(asked.ok("enqueue", "--queue", "mail", "x", "--batch-size", "2"))
 	case command == "claim": // it would wait for a task
 		enqueue()
 	case command == "result":

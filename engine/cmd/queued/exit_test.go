@@ -55,6 +55,7 @@ var exits = map[string]outcomes{
 	"queued release":               {"ID TOKEN", never, "ID none | ID 1", false},
 	"queued task":                  {"ID", never, "a b | 0000000000000000000000g1", false},
 	"queued result":                {never, "ID", "ID --wait soon", false},
+	"queued dependencies":          {"ID", never, " | 0000000000000000000000g1 | ID --page-token nonsense", false},
 	"queued status":                {"", never, "extra", false},
 	"queued backup":                {"named", never, "a b | b@d", false},
 	"queued queues":                {"--help", never, "nonsense", true},

@@ -92,13 +92,17 @@ func inFlags(c *cobra.Command, field, message string) string {
 	for _, prefix := range []string{"policy.", "quotas.", "spec.", "task."} {
 		inner = strings.TrimPrefix(inner, prefix)
 	}
-	inner, entry, _ := strings.Cut(inner, "[") // "headers[kind]" is an entry of a map
+	inner, entry, _ := strings.Cut(inner, "[") // "headers[kind]" is an entry of a map, "after[1]" of a list
+	entry = strings.TrimSuffix(entry, "]")
+	if strings.Trim(entry, "0123456789") == "" {
+		entry = ""
+	}
 	name, known := fieldFlags[inner]
 	if !known {
 		name = strings.ReplaceAll(strings.TrimSuffix(inner, "_ms"), "_", "-")
 	}
 	if c.Flags().Lookup(name) != nil {
-		field = strings.TrimSpace("--" + name + " " + strings.TrimSuffix(entry, "]"))
+		field = strings.TrimSpace("--" + name + " " + entry)
 	}
 	return before + field + ": " + withUnits(name, field, problem)
 }

@@ -113,6 +113,7 @@ func queueRows(t *table, q *adminpb.Queue) {
 	t.row("ready", q.GetReady())
 	t.row("parked", q.GetParked())
 	t.row("delayed", q.GetDelayed())
+	t.row("waiting", q.GetWaiting())
 	t.row("leased", q.GetLeased())
 	t.row("dead", q.GetDead())
 	t.row("bytes", q.GetBytes())
@@ -124,7 +125,7 @@ func queueRows(t *table, q *adminpb.Queue) {
 	t.row("failed attempts", e.GetFailedAttempts())
 	t.row("expired leases", e.GetExpiredLeases())
 	t.row("retries", e.GetRetries())
-	t.row("died", fmt.Sprintf("attempts %d, expired %d, permanent %d", e.GetDeadAttempts(), e.GetDeadExpired(), e.GetDeadPermanent()))
+	t.row("died", fmt.Sprintf("attempts %d, expired %d, permanent %d, dependency %d", e.GetDeadAttempts(), e.GetDeadExpired(), e.GetDeadPermanent(), e.GetDeadDependency()))
 	t.row("cancelled", e.GetCancelled())
 	p := q.GetPolicy()
 	t.row("placement", or(word(p.GetPlacement()), "spread"))
@@ -228,8 +229,8 @@ func (a queueCommands) purge() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "purge QUEUE",
-		Short: "Permanently remove a queue's ready and delayed tasks",
-		Long:  "Permanently removes a queue's ready and delayed tasks. Leased and dead tasks stay.",
+		Short: "Permanently remove a queue's ready, delayed and waiting tasks",
+		Long:  "Permanently removes a queue's ready, delayed and waiting tasks. Leased and dead tasks stay.",
 		Example: `  queued queues purge mail
   queued queues purge mail --yes`,
 		Args: oneArg("QUEUE"),
@@ -237,7 +238,7 @@ func (a queueCommands) purge() *cobra.Command {
 	yesFlag(c, &yes)
 	conn := a.connect(c, true, true)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := a.confirm(fmt.Sprintf("remove all ready and delayed tasks of queue %s", args[0]), yes); err != nil {
+		if err := a.confirm(fmt.Sprintf("remove all ready, delayed and waiting tasks of queue %s", args[0]), yes); err != nil {
 			return err
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {

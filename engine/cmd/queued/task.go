@@ -41,6 +41,9 @@ func taskRows(t *table, task *queuepb.Task) {
 	t.row("tenant", task.GetTenant())
 	t.row("queue", task.GetQueue())
 	t.row("state", word(task.GetState()))
+	if task.GetWaitingFor() != 0 {
+		t.row("waits for", count(uint64(task.GetWaitingFor()), "task"))
+	}
 	t.row("priority", task.GetPriority())
 	t.row("attempts", fmt.Sprintf("%d of %d", task.GetAttempt(), task.GetMaxAttempts()))
 	t.row("enqueued", when(task.GetEnqueuedAtMs()))

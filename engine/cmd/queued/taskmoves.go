@@ -17,8 +17,8 @@ func (a taskCommands) reschedule() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reschedule ID... --at TIME|--in DURATION|--now",
 		Short: "Change when tasks become ready",
-		Long: `Changes when ready and delayed tasks become ready, also tasks that wait for their next attempt. A task that is
-leased or dead is refused. With --now, a task that is ready already keeps its place.`,
+		Long: `Changes when ready and delayed tasks become ready, also tasks that wait for their next attempt or for other tasks.
+A task that is leased or dead is refused. With --now, a task that is ready already keeps its place.`,
 		Example: `  queued tasks reschedule 0000000000000000000000g1 --now
   queued tasks reschedule 0000000000000000000000g1 0000000000000000000000g2 --in 30m
   queued tasks reschedule 0000000000000000000000g1 --at 09:00`,

@@ -37,9 +37,10 @@ func (a taskCommands) list() *cobra.Command {
 		Args: noArgs,
 	}
 	c.Flags().StringVar(&queue, "queue", "", "queue whose tasks to list")
-	wordFlag(c.Flags(), &state, "state", []string{"ready", "delayed", "leased", "dead"}, []queuepb.TaskState{
-		queuepb.TaskState_TASK_STATE_READY, queuepb.TaskState_TASK_STATE_DELAYED, queuepb.TaskState_TASK_STATE_LEASED, queuepb.TaskState_TASK_STATE_DEAD,
-	}, "ready, delayed, leased or dead")
+	wordFlag(c.Flags(), &state, "state", []string{"ready", "delayed", "waiting", "leased", "dead"}, []queuepb.TaskState{
+		queuepb.TaskState_TASK_STATE_READY, queuepb.TaskState_TASK_STATE_DELAYED, queuepb.TaskState_TASK_STATE_WAITING,
+		queuepb.TaskState_TASK_STATE_LEASED, queuepb.TaskState_TASK_STATE_DEAD,
+	}, "ready, delayed, waiting, leased or dead")
 	c.Flags().StringVar(&kind, "kind", "", "only tasks whose header kind has this value")
 	c.Flags().Var(headerFilterValue{&header}, "header", "only tasks with this header, as in trace=7f3a")
 	c.Flags().Var(sizeValue{&payloadMax}, "payload-max", "cut longer payloads to this size")
@@ -68,6 +69,10 @@ func (a taskCommands) list() *cobra.Command {
 				column := headersColumnOf(all.GetTasks())
 				names := []any{"ID", "PRIORITY", "ATTEMPTS", "ENQUEUED", "DUE", "LEASED UNTIL"}
 				noted := slices.ContainsFunc(all.GetTasks(), func(t *queuepb.Task) bool { return t.GetNote() != "" })
+				waiting := state == queuepb.TaskState_TASK_STATE_WAITING
+				if waiting {
+					names = append(names, "WAITS FOR")
+				}
 				if noted {
 					names = append(names, "NOTE")
 				}
@@ -76,6 +81,9 @@ func (a taskCommands) list() *cobra.Command {
 					cells := []any{
 						task.GetId(), task.GetPriority(), fmt.Sprintf("%d/%d", task.GetAttempt(), task.GetMaxAttempts()), when(task.GetEnqueuedAtMs()),
 						when(task.GetDueAtMs()), when(task.GetLeaseExpiresAtMs()),
+					}
+					if waiting {
+						cells = append(cells, task.GetWaitingFor())
 					}
 					if noted {
 						cells = append(cells, clip(task.GetNote()))

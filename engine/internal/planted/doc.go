@@ -49,6 +49,7 @@
 //	forgotten  a task that is in the store, and not in memory, is skipped when tasks are read, as after a restart
 //	unsynced   a store with its own log acknowledges before the fsync, at durability sync and interval (1)
 //	doubled    a task with a unique key is stored even if another task holds the key
+//	hasty      the final task of a batch does not wait for its members
 //	skipped    a due time of a recurring task becomes no task
 //	uncancelled  a cancellation is acknowledged and not applied
 //	relabelled  the last byte of a task's headers is changed before a delivery

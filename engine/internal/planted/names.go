@@ -20,4 +20,5 @@ const (
 	Skipped     = "skipped"
 	Uncancelled = "uncancelled"
 	Relabelled  = "relabelled"
+	Hasty       = "hasty"
 )

@@ -73,6 +73,7 @@ var amounts = map[string]amount{
 	Skipped:     {count: hitsIn},
 	Uncancelled: {count: hitsIn},
 	Relabelled:  {count: hitsIn},
+	Hasty:       {count: hitsIn},
 }
 
 // hitsIn is the default interval of a fault that makes the engine wrong, in tasks or calls.

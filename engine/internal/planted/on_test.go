@@ -27,7 +27,7 @@ func TestBeginTakesTheFaultAndItsAmount(t *testing.T) {
 		assert.Equal(t, want, fault.amount)
 	}
 	for text, problem := range map[string]string{
-		"cup":       `names the fault "cup": use one of again, alloc, await, background, channel, client, cpu, decay, doubled, dropped, early, flipped, forgotten, fsync, goroutines, leak, list, lock, lost, read, relabelled, rest, reversed, rpc, scan, skipped, stats, stranger, timer, twice, unary, uncancelled, unsynced, wait, work, writes`,
+		"cup":       `names the fault "cup": use one of again, alloc, await, background, channel, client, cpu, decay, doubled, dropped, early, flipped, forgotten, fsync, goroutines, hasty, leak, list, lock, lost, read, relabelled, rest, reversed, rpc, scan, skipped, stats, stranger, timer, twice, unary, uncancelled, unsynced, wait, work, writes`,
 		":1":        `names the fault ""`,
 		"cpu:5":     `the amount "5"`,
 		"cpu:-5us":  "use more than 0",

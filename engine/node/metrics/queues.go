@@ -136,6 +136,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 // deathReasons are the values of the label reason.
 var deathReasons = map[queue.Reason]string{
 	queue.AttemptsUsedUp: "attempts", queue.TimeToLiveOver: "expired", queue.FailedPermanently: "permanent",
+	queue.DependencyDied: "dependency",
 }
 
 // collect sends the figures of q with the given labels.
@@ -143,7 +144,7 @@ func (fs *figures) collect(out chan<- prometheus.Metric, q *queue.Stats, nowMs i
 	for _, in := range []struct {
 		state string
 		tasks uint64
-	}{{"ready", q.Ready}, {"delayed", q.Delayed}, {"leased", q.Leased}, {"dead", q.Dead}} {
+	}{{"ready", q.Ready}, {"delayed", q.Delayed}, {"waiting", q.Waiting}, {"leased", q.Leased}, {"dead", q.Dead}} {
 		out <- prometheus.MustNewConstMetric(fs.tasks, prometheus.GaugeValue, float64(in.tasks), append(slices.Clip(labels), in.state)...)
 	}
 	for reason, name := range deathReasons {
@@ -154,7 +155,7 @@ func (fs *figures) collect(out chan<- prometheus.Metric, q *queue.Stats, nowMs i
 	}
 }
 
-func depth(q *queue.Stats) uint64 { return q.Ready + q.Delayed + q.Leased + q.Dead }
+func depth(q *queue.Stats) uint64 { return q.Ready + q.Delayed + q.Waiting + q.Leased + q.Dead }
 
 // largest returns the n queues with the most tasks. If there are more queues, the sum of the others
 // follows. largest reorders stats.

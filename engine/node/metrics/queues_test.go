@@ -40,9 +40,9 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 	var stats []queue.Stats
 	for i := range uint64(5) {
 		stats = append(stats, queue.Stats{
-			Tenant: "t", Name: fmt.Sprint(i), Ready: i, Delayed: 10 * i, Leased: 100 * i, Dead: 1000 * i, Parked: i, Enqueued: 10_000 * i, Completed: 3,
+			Tenant: "t", Name: fmt.Sprint(i), Ready: i, Delayed: 10 * i, Waiting: 50 * i, Leased: 100 * i, Dead: 1000 * i, Parked: i, Enqueued: 10_000 * i, Completed: 3,
 			Removed: 7, Bytes: 1 << i, ReadySinceMs: 60_000 - 1_000*int64(i), Paused: i >= 3,
-			Events: queue.Events{FailedAttempts: i, ExpiredLeases: 10 * i, Retries: 100 * i, Cancelled: 1_000 * i, Died: [4]uint64{0, i, 10 * i, 100 * i}},
+			Events: queue.Events{FailedAttempts: i, ExpiredLeases: 10 * i, Retries: 100 * i, Cancelled: 1_000 * i, Died: [5]uint64{0, i, 10 * i, 100 * i, 1_000 * i}},
 		})
 	}
 	// A queue may have that name.
@@ -60,6 +60,7 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 	for series, want := range map[string]float64{
 		"prony_failed_attempts_total": 10, "prony_expired_leases_total": 100, "prony_retries_total": 1_000, "prony_cancelled_total": 10_000,
 		"prony_dead_letters_total attempts": 10, "prony_dead_letters_total expired": 100, "prony_dead_letters_total permanent": 1_000,
+		"prony_dead_letters_total dependency": 10_000, "prony_queue_tasks 2 waiting t": 100, "prony_tasks waiting": 500,
 		"prony_queue_failed_attempts_total 2 t": 2, "prony_queue_expired_leases_total 2 t": 20, "prony_queue_retries_total 2 t": 200,
 		"prony_queue_cancelled_total 2 t": 2_000, "prony_queue_dead_letters_total 2 attempts t": 2, "prony_queue_dead_letters_total 2 expired t": 20,
 		"prony_queue_dead_letters_total 2 permanent t": 200, "prony_queue_paused 2 t": 0, "prony_queue_paused 4 t": 1,
@@ -104,12 +105,12 @@ func TestQueueSumsNameNoTenantAndMatchTheQueues(t *testing.T) {
 		stats := make([]queue.Stats, len(keys))
 		for i, k := range keys {
 			stats[i] = queue.Stats{
-				Tenant: k.tenant, Name: k.queue, Ready: small.Draw(r, "ready"), Parked: small.Draw(r, "parked"), Delayed: small.Draw(r, "delayed"), Leased: small.Draw(r, "leased"),
+				Tenant: k.tenant, Name: k.queue, Ready: small.Draw(r, "ready"), Parked: small.Draw(r, "parked"), Delayed: small.Draw(r, "delayed"), Waiting: small.Draw(r, "waiting"), Leased: small.Draw(r, "leased"),
 				Dead: small.Draw(r, "dead"), Enqueued: small.Draw(r, "enqueued"), Completed: small.Draw(r, "completed"), Removed: small.Draw(r, "removed"),
 				Paused: rapid.Bool().Draw(r, "paused"), Events: queue.Events{
 					FailedAttempts: small.Draw(r, "failed"), ExpiredLeases: small.Draw(r, "expired leases"), Retries: small.Draw(r, "retries"),
 					Cancelled: small.Draw(r, "cancelled"),
-					Died:      [4]uint64{0, small.Draw(r, "attempts"), small.Draw(r, "expired"), small.Draw(r, "permanent")},
+					Died:      [5]uint64{0, small.Draw(r, "attempts"), small.Draw(r, "expired"), small.Draw(r, "permanent"), small.Draw(r, "dependency")},
 				},
 				Bytes: small.Draw(r, "bytes"), ReadySinceMs: rapid.Int64Range(0, nowMs).Draw(r, "ready since"),
 			}
@@ -127,9 +128,9 @@ func TestQueueSumsNameNoTenantAndMatchTheQueues(t *testing.T) {
 			}
 		}
 		for _, name := range []string{
-			"enqueued_total", "completed_total", "removed_total", "payload_bytes", "parked_tasks", "tasks ready", "tasks delayed", "tasks leased", "tasks dead",
+			"enqueued_total", "completed_total", "removed_total", "payload_bytes", "parked_tasks", "tasks ready", "tasks delayed", "tasks waiting", "tasks leased", "tasks dead",
 			"failed_attempts_total", "expired_leases_total", "retries_total", "cancelled_total",
-			"dead_letters_total attempts", "dead_letters_total expired", "dead_letters_total permanent",
+			"dead_letters_total attempts", "dead_letters_total expired", "dead_letters_total permanent", "dead_letters_total dependency",
 		} {
 			want["prony_"+name] = 0
 		}

@@ -71,6 +71,7 @@ var reasons = map[queue.Reason]adminpb.DeathReason{
 	queue.TimeToLiveOver: adminpb.DeathReason_DEATH_REASON_EXPIRED,
 
 	queue.FailedPermanently: adminpb.DeathReason_DEATH_REASON_PERMANENT,
+	queue.DependencyDied:    adminpb.DeathReason_DEATH_REASON_DEPENDENCY,
 }
 
 // outcomes maps outcomes of attempts to the constants of the schema.
@@ -110,8 +111,8 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 	from, before := f.GetDiedFromMs(), f.GetDiedBeforeMs()
 	var bad *queue.FieldError
 	switch {
-	case f.GetReason() < 0 || f.GetReason() > adminpb.DeathReason_DEATH_REASON_PERMANENT:
-		bad = &queue.FieldError{Field: "filter.reason", Problem: fmt.Sprintf("must be DEATH_REASON_ATTEMPTS, DEATH_REASON_EXPIRED or DEATH_REASON_PERMANENT, not %d", f.GetReason())}
+	case f.GetReason() < 0 || f.GetReason() > adminpb.DeathReason_DEATH_REASON_DEPENDENCY:
+		bad = &queue.FieldError{Field: "filter.reason", Problem: fmt.Sprintf("must be DEATH_REASON_ATTEMPTS, DEATH_REASON_EXPIRED, DEATH_REASON_PERMANENT or DEATH_REASON_DEPENDENCY, not %d", f.GetReason())}
 	case len(f.GetErrorContains()) > a.limits.ErrorBytesMax:
 		bad = &queue.FieldError{Field: "filter.error_contains", Problem: fmt.Sprintf("has %d bytes: use at most %d, the maximum of an error text", len(f.GetErrorContains()), a.limits.ErrorBytesMax)}
 	default:

@@ -41,7 +41,7 @@ func (a *Service) ListFailures(ctx context.Context, in *adminpb.ListFailuresRequ
 	if err != nil {
 		return nil, a.refuse(err)
 	}
-	most, err := pageSize(in.GetPageSize())
+	most, err := call.PageSize(in.GetPageSize())
 	if err != nil {
 		return nil, a.refuse(err)
 	}

@@ -56,7 +56,7 @@ func historyName(l *shard.HistoryList) uint64 {
 	if l.ID != nil {
 		id = l.ID.String()
 	}
-	return listName("history", l.Tenant, l.Queue, id)
+	return call.ListName("history", l.Tenant, l.Queue, id)
 }
 
 func historyList(ctx context.Context, in *adminpb.ListHistoryRequest) (l shard.HistoryList, err error) {
@@ -107,10 +107,10 @@ func checkTimes(fromField, beforeField string, from, before int64) *queue.FieldE
 
 func (a *Service) listHistoryHere(ctx context.Context, l shard.HistoryList, in *adminpb.ListHistoryRequest) (*adminpb.ListHistoryResponse, error) {
 	var err error
-	if l.Limit, err = pageSize(in.GetPageSize()); err != nil {
+	if l.Limit, err = call.PageSize(in.GetPageSize()); err != nil {
 		return nil, a.refuse(err)
 	}
-	at, err := parsePageToken(historyName(&l), in.GetPageToken())
+	at, err := call.ParsePageToken(historyName(&l), in.GetPageToken())
 	if err != nil {
 		return nil, a.refuse(err)
 	}
@@ -125,7 +125,7 @@ func (a *Service) listHistoryHere(ctx context.Context, l shard.HistoryList, in *
 		page, err = a.shards.History(ctx, l, from)
 	}
 	if errors.Is(err, storage.ErrPlace) {
-		err = errPageToken
+		err = call.ErrPageToken
 	}
 	if err != nil {
 		return nil, a.refuse(err)
@@ -135,7 +135,7 @@ func (a *Service) listHistoryHere(ctx context.Context, l shard.HistoryList, in *
 		out.Tasks = append(out.Tasks, finishedTask(&page.Tasks[i]))
 	}
 	if page.Next != nil {
-		out.NextPageToken = pageToken(historyName(&l), taskPlace(page.Next))
+		out.NextPageToken = call.PageToken(historyName(&l), taskPlace(page.Next))
 	}
 	return out, nil
 }

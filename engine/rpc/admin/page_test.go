@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -22,25 +23,25 @@ func TestPageTokens(t *testing.T) {
 			Shard: rapid.IntRange(0, shard.ShardsMax-1).Draw(t, "shard"),
 			After: storage.Place(rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "place")),
 		}
-		token := pageToken(listName(mine...), taskPlace(&place))
-		at, err := parsePageToken(listName(mine...), token)
+		token := call.PageToken(call.ListName(mine...), taskPlace(&place))
+		at, err := call.ParsePageToken(call.ListName(mine...), token)
 		require.NoError(t, err)
 		got := parseTaskPlace(at)
 		require.Equal(t, place.Shard, got.Shard)
 		require.Equal(t, string(place.After), string(got.After))
 		if mine[0] != other[0] || mine[1] != other[1] {
-			_, err = parsePageToken(listName(other...), token)
-			require.ErrorIs(t, err, errPageToken)
+			_, err = call.ParsePageToken(call.ListName(other...), token)
+			require.ErrorIs(t, err, call.ErrPageToken)
 		}
 		broken := []byte(token)
 		i := rapid.IntRange(0, len(broken)-1).Draw(t, "broken")
 		if broken[i] = "AB"[0]; string(broken) != token {
-			_, err = parsePageToken(listName(mine...), string(broken))
-			require.ErrorIs(t, err, errPageToken)
+			_, err = call.ParsePageToken(call.ListName(mine...), string(broken))
+			require.ErrorIs(t, err, call.ErrPageToken)
 		}
-		_, err = parsePageToken(listName(mine...), token[:i])
+		_, err = call.ParsePageToken(call.ListName(mine...), token[:i])
 		if i > 0 {
-			require.ErrorIs(t, err, errPageToken)
+			require.ErrorIs(t, err, call.ErrPageToken)
 		}
 		want := queue.Name{Tenant: mine[0], Queue: mine[1]}
 		gotName, err := parseQueuePlace(queuePlace(want))
@@ -50,14 +51,14 @@ func TestPageTokens(t *testing.T) {
 }
 
 func FuzzPageToken(f *testing.F) {
-	list := listName("tasks", "t", "q", "1")
-	f.Add(pageToken(list, taskPlace(&shard.ListPlace{Shard: 3, After: storage.Place("x")})))
+	list := call.ListName("tasks", "t", "q", "1")
+	f.Add(call.PageToken(list, taskPlace(&shard.ListPlace{Shard: 3, After: storage.Place("x")})))
 	f.Add("")
 	f.Add("AQ")
 	f.Fuzz(func(t *testing.T, token string) {
-		at, err := parsePageToken(list, token)
+		at, err := call.ParsePageToken(list, token)
 		if err != nil {
-			require.ErrorIs(t, err, errPageToken)
+			require.ErrorIs(t, err, call.ErrPageToken)
 			return
 		}
 		parseTaskPlace(at)

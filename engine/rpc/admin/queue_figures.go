@@ -12,7 +12,7 @@ import (
 func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 	m := &adminpb.Queue{
 		Tenant: q.Tenant, Queue: q.Name, Paused: q.Paused, Policy: policyMessage(&q.Policy),
-		Ready: q.Ready, Parked: q.Parked, Delayed: q.Delayed, Leased: q.Leased, Dead: q.Dead, Bytes: q.Charged,
+		Ready: q.Ready, Parked: q.Parked, Delayed: q.Delayed, Waiting: q.Waiting, Leased: q.Leased, Dead: q.Dead, Bytes: q.Charged,
 		Enqueued: q.Enqueued, Completed: q.Completed, Removed: q.Removed,
 		EnqueuedPerS: q.EnqueuedPerS, CompletedPerS: q.CompletedPerS,
 		Events: eventsMessage(&q.Events),
@@ -28,7 +28,7 @@ func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 func figuresOf(m *adminpb.Queue, nowMs int64) queue.Stats {
 	q := queue.Stats{
 		Tenant: m.GetTenant(), Name: m.GetQueue(), Paused: m.GetPaused(), Policy: policyOf(m.GetPolicy()),
-		Ready: m.GetReady(), Parked: m.GetParked(), Delayed: m.GetDelayed(), Leased: m.GetLeased(), Dead: m.GetDead(), Charged: m.GetBytes(),
+		Ready: m.GetReady(), Parked: m.GetParked(), Delayed: m.GetDelayed(), Waiting: m.GetWaiting(), Leased: m.GetLeased(), Dead: m.GetDead(), Charged: m.GetBytes(),
 		Enqueued: m.GetEnqueued(), Completed: m.GetCompleted(), Removed: m.GetRemoved(),
 		EnqueuedPerS: m.GetEnqueuedPerS(), CompletedPerS: m.GetCompletedPerS(), ReadySinceMs: math.MaxInt64,
 		Events: eventsOf(m.GetEvents()),
@@ -43,6 +43,7 @@ func eventsMessage(e *queue.Events) *adminpb.QueueEvents {
 	return &adminpb.QueueEvents{
 		FailedAttempts: e.FailedAttempts, ExpiredLeases: e.ExpiredLeases, Retries: e.Retries, Cancelled: e.Cancelled,
 		DeadAttempts: e.Died[queue.AttemptsUsedUp], DeadExpired: e.Died[queue.TimeToLiveOver], DeadPermanent: e.Died[queue.FailedPermanently],
+		DeadDependency: e.Died[queue.DependencyDied],
 	}
 }
 
@@ -52,6 +53,7 @@ func eventsOf(m *adminpb.QueueEvents) queue.Events {
 		FailedAttempts: m.GetFailedAttempts(), ExpiredLeases: m.GetExpiredLeases(), Retries: m.GetRetries(), Cancelled: m.GetCancelled(),
 	}
 	e.Died[queue.AttemptsUsedUp], e.Died[queue.TimeToLiveOver], e.Died[queue.FailedPermanently] = m.GetDeadAttempts(), m.GetDeadExpired(), m.GetDeadPermanent()
+	e.Died[queue.DependencyDied] = m.GetDeadDependency()
 	return e
 }
 

@@ -25,18 +25,18 @@ func (a *Service) queueList(ctx context.Context, in *adminpb.ListQueuesRequest) 
 	if err != nil {
 		return l, err
 	}
-	if l.Limit, err = pageSize(in.GetPageSize()); err != nil {
+	if l.Limit, err = call.PageSize(in.GetPageSize()); err != nil {
 		return l, err
 	}
 	l.Prefix = in.GetPrefix()
-	l.name = listName("queues", l.Tenant, in.GetPrefix())
+	l.name = call.ListName("queues", l.Tenant, in.GetPrefix())
 	l.After, err = l.place(in.GetPageToken())
 	return l, err
 }
 
 // place returns the position of a page token, or nil for an empty token.
 func (l *queueList) place(token string) (*queue.Name, error) {
-	at, err := parsePageToken(l.name, token)
+	at, err := call.ParsePageToken(l.name, token)
 	if err != nil || at == nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (l *queueList) message(page shard.QueuePage, nowMs int64) *adminpb.ListQueu
 		out.Queues = append(out.Queues, queueMessage(&page.Queues[i], nowMs))
 	}
 	if page.End != nil {
-		out.NextPageToken = pageToken(l.name, queuePlace(*page.End))
+		out.NextPageToken = call.PageToken(l.name, queuePlace(*page.End))
 	}
 	return out
 }
@@ -94,7 +94,7 @@ func (a *Service) allFigures(ctx context.Context) ([]queue.Stats, error) {
 		return all, a.refuse(err)
 	}
 	var all []queue.Stats
-	in := &adminpb.ListQueuesRequest{PageSize: pageMax}
+	in := &adminpb.ListQueuesRequest{PageSize: call.PageMax}
 	for {
 		out, err := a.ListQueues(ctx, in)
 		if err != nil {

@@ -27,7 +27,7 @@ func (a *Service) ListRecurring(ctx context.Context, in *adminpb.ListRecurringRe
 		out := &adminpb.ListRecurringResponse{Recurring: all}
 		if more {
 			last := all[len(all)-1]
-			out.NextPageToken = pageToken(list, []byte(last.GetQueue()+"\x00"+last.GetName())) // names do not contain the separator
+			out.NextPageToken = call.PageToken(list, []byte(last.GetQueue()+"\x00"+last.GetName())) // names do not contain the separator
 		}
 		return out
 	}
@@ -75,17 +75,17 @@ func recurringList(ctx context.Context, in *adminpb.ListRecurringRequest) (l sha
 	if err != nil {
 		return l, 0, err
 	}
-	if l.Limit, err = pageSize(in.GetPageSize()); err != nil {
+	if l.Limit, err = call.PageSize(in.GetPageSize()); err != nil {
 		return l, 0, err
 	}
-	list = listName("recurring", l.Tenant, l.Queue)
-	at, err := parsePageToken(list, in.GetPageToken())
+	list = call.ListName("recurring", l.Tenant, l.Queue)
+	at, err := call.ParsePageToken(list, in.GetPageToken())
 	if err != nil || at == nil {
 		return l, list, err
 	}
 	var ok bool
 	if l.AfterQueue, l.AfterName, ok = strings.Cut(string(at), "\x00"); !ok {
-		err = errPageToken
+		err = call.ErrPageToken
 	}
 	return l, list, err
 }

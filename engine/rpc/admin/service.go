@@ -74,30 +74,15 @@ func (a *Service) forwarded(ctx context.Context) bool {
 	return a.router != nil && !a.router.Routes(ctx)
 }
 
-const (
-	pageDefault = 100
-	pageMax     = 1_000
-)
-
 // Range returns the range of a numeric field that occurs only in requests of this service. field is
 // the field's name in the API; ok is false for all other fields. If least is above 0, the value 0
 // means the default.
 func Range(field string) (least, most uint64, ok bool) {
 	if field == "page_size" {
-		return 1, pageMax, true
+		return 1, call.PageMax, true
 	}
 	most, ok = access.Range(field)
 	return 0, most, ok
-}
-
-func pageSize(n uint32) (int, error) {
-	if n > pageMax {
-		return 0, queue.Outside("page_size", n, 1, pageMax)
-	}
-	if n == 0 {
-		return pageDefault, nil
-	}
-	return int(n), nil
 }
 
 type queueRequest interface {

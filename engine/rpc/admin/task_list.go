@@ -62,6 +62,7 @@ func (a *Service) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (
 var listed = map[queuepb.TaskState]shard.TaskState{
 	queuepb.TaskState_TASK_STATE_READY:   shard.Ready,
 	queuepb.TaskState_TASK_STATE_DELAYED: shard.Delayed,
+	queuepb.TaskState_TASK_STATE_WAITING: shard.Waiting,
 	queuepb.TaskState_TASK_STATE_LEASED:  shard.Leased,
 	queuepb.TaskState_TASK_STATE_DEAD:    shard.Dead,
 }
@@ -70,7 +71,7 @@ func (a *Service) taskList(ctx context.Context, in *adminpb.ListTasksRequest) (s
 	tenant, err := target(ctx, in)
 	state, can := listed[in.GetState()]
 	if err == nil && !can {
-		err = &queue.FieldError{Field: "state", Problem: fmt.Sprintf("must be TASK_STATE_READY, TASK_STATE_DELAYED, TASK_STATE_LEASED or TASK_STATE_DEAD, not %v", in.GetState())}
+		err = &queue.FieldError{Field: "state", Problem: fmt.Sprintf("must be TASK_STATE_READY, TASK_STATE_DELAYED, TASK_STATE_WAITING, TASK_STATE_LEASED or TASK_STATE_DEAD, not %v", in.GetState())}
 	}
 	l := shard.List{Tenant: tenant, Queue: in.GetQueue(), State: state}
 	if err != nil {
@@ -107,18 +108,18 @@ func cutPayloads(page *adminpb.ListTasksResponse, most uint32) {
 }
 
 func taskListName(l *shard.List) uint64 {
-	return listName("tasks", l.Tenant, l.Queue, strconv.Itoa(int(l.State)))
+	return call.ListName("tasks", l.Tenant, l.Queue, strconv.Itoa(int(l.State)))
 }
 
 // list returns one page of tasks and the token of the next page. In a cluster, a page contains
 // tasks of only one shard, since other nodes may lead the next shards.
 func (a *Service) list(ctx context.Context, l shard.List, size uint32, token string) (page shard.ListPage, next string, err error) {
-	if l.Limit, err = pageSize(size); err != nil {
+	if l.Limit, err = call.PageSize(size); err != nil {
 		return page, "", err
 	}
 	l.BytesMax = pageBytesMax
 	list := taskListName(&l)
-	at, err := parsePageToken(list, token)
+	at, err := call.ParsePageToken(list, token)
 	if err != nil {
 		return page, "", err
 	}
@@ -129,10 +130,10 @@ func (a *Service) list(ctx context.Context, l shard.List, size uint32, token str
 		page, err = a.shards.List(ctx, l, from)
 	}
 	if errors.Is(err, storage.ErrPlace) {
-		err = errPageToken
+		err = call.ErrPageToken
 	}
 	if err == nil && page.Next != nil {
-		next = pageToken(list, taskPlace(page.Next))
+		next = call.PageToken(list, taskPlace(page.Next))
 	}
 	return page, next, err
 }
@@ -146,25 +147,25 @@ const listMoreBytesMax = 256 << 10
 func (a *Service) listAll(ctx context.Context, list uint64, size uint32, token string,
 	page func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error),
 ) (next string, err error) {
-	left, err := pageSize(size)
+	left, err := call.PageSize(size)
 	if err != nil {
 		return "", call.Status(err)
 	}
-	at, err := parsePageToken(list, token)
+	at, err := call.ParsePageToken(list, token)
 	if err != nil {
 		return "", call.Status(err)
 	}
 	place := parseTaskPlace(at)
 	if place.Shard >= a.router.Shards() {
-		return "", call.Status(errPageToken)
+		return "", call.Status(call.ErrPageToken)
 	}
 	has, bytes := len(at) > 0, 0 // after the first page, the queue is known to exist
 	for ; place.Shard < a.router.Shards(); place = (shard.ListPlace{Shard: place.Shard + 1}) {
 		if left <= 0 || bytes > listMoreBytesMax {
-			return pageToken(list, taskPlace(&place)), nil
+			return call.PageToken(list, taskPlace(&place)), nil
 		}
 		next, err := route.Follow(ctx, a.router, place.Shard, true, route.ForwardMax, func(ctx context.Context, at *route.Target) (string, error) {
-			tasks, more, next, err := page(ctx, at, uint32(left), pageToken(list, taskPlace(&place)))
+			tasks, more, next, err := page(ctx, at, uint32(left), call.PageToken(list, taskPlace(&place)))
 			left -= tasks
 			bytes += more
 			return next, err

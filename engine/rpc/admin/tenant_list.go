@@ -20,7 +20,7 @@ type tenantList struct {
 }
 
 // tenantsName is the name of the list in page tokens.
-var tenantsName = listName("tenants")
+var tenantsName = call.ListName("tenants")
 
 func tenantListOf(in *adminpb.ListTenantsRequest) (l tenantList, err error) {
 	if l.tenant = in.GetTenant(); l.tenant != "" {
@@ -28,10 +28,10 @@ func tenantListOf(in *adminpb.ListTenantsRequest) (l tenantList, err error) {
 			return l, err
 		}
 	}
-	if l.limit, err = pageSize(in.GetPageSize()); err != nil {
+	if l.limit, err = call.PageSize(in.GetPageSize()); err != nil {
 		return l, err
 	}
-	at, err := parsePageToken(tenantsName, in.GetPageToken())
+	at, err := call.ParsePageToken(tenantsName, in.GetPageToken())
 	l.after = string(at)
 	return l, err
 }
@@ -42,7 +42,7 @@ func (l *tenantList) message(tenants []*adminpb.Tenant, more bool) *adminpb.List
 	}
 	out := &adminpb.ListTenantsResponse{Tenants: tenants}
 	if more {
-		out.NextPageToken = pageToken(tenantsName, []byte(tenants[len(tenants)-1].GetTenant()))
+		out.NextPageToken = call.PageToken(tenantsName, []byte(tenants[len(tenants)-1].GetTenant()))
 	}
 	return out
 }
@@ -133,7 +133,7 @@ func (a *Service) countQueues(ctx context.Context, tenants []*adminpb.Tenant) er
 	first, last := tenants[0].GetTenant(), tenants[len(tenants)-1].GetTenant()
 	in := &adminpb.ListQueuesRequest{
 		PageSize:  uint32(len(tenants)),
-		PageToken: pageToken(listName("queues", "", ""), queuePlace(queue.Name{Tenant: first})),
+		PageToken: call.PageToken(call.ListName("queues", "", ""), queuePlace(queue.Name{Tenant: first})),
 	}
 	at := 0
 	for {
@@ -155,6 +155,6 @@ func (a *Service) countQueues(ctx context.Context, tenants []*adminpb.Tenant) er
 		if in.PageToken = out.GetNextPageToken(); in.GetPageToken() == "" {
 			return nil
 		}
-		in.PageSize = min(2*in.GetPageSize(), pageMax)
+		in.PageSize = min(2*in.GetPageSize(), call.PageMax)
 	}
 }

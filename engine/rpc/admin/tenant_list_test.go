@@ -89,7 +89,7 @@ func TestAPageOfTenantsReadsOnlyItsTenants(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, out.GetTenants())
 	for field, in := range map[string]*adminpb.ListTenantsRequest{
-		"page_size": {PageSize: pageMax + 1}, "page_token": {PageToken: pageToken(listName("other"), []byte("t0001"))}, "tenant": {Tenant: "no name"},
+		"page_size": {PageSize: call.PageMax + 1}, "page_token": {PageToken: call.PageToken(call.ListName("other"), []byte("t0001"))}, "tenant": {Tenant: "no name"},
 	} {
 		_, err := s.ListTenants(ctx, in)
 		assert.Equal(t, codes.InvalidArgument, status.Code(err))
@@ -138,7 +138,7 @@ func TestPagesOfTenantsAreMerged(t *testing.T) {
 				require.Equal(t, tenant.GetTasks(), tenant.GetLeases())
 			}
 			if more = out.GetNextPageToken() != ""; more {
-				at, err := parsePageToken(tenantsName, out.GetNextPageToken())
+				at, err := call.ParsePageToken(tenantsName, out.GetNextPageToken())
 				require.NoError(t, err)
 				l.after = string(at)
 			}

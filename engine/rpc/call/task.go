@@ -35,6 +35,8 @@ func TaskMessage(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
 		t.Attempt, t.LeaseExpiresAtMs = f.Lease.Attempt, f.Lease.ExpiresAtMs
 	case shard.Delayed:
 		t.DueAtMs = f.Progress.DueAtMs
+	case shard.Waiting:
+		t.WaitingFor = f.WaitingFor
 	case shard.Ready, shard.Dead, shard.Done:
 	}
 	return t
@@ -47,6 +49,7 @@ var TaskStates = map[shard.TaskState]queuepb.TaskState{
 	shard.Leased:  queuepb.TaskState_TASK_STATE_LEASED,
 	shard.Done:    queuepb.TaskState_TASK_STATE_DONE,
 	shard.Dead:    queuepb.TaskState_TASK_STATE_DEAD,
+	shard.Waiting: queuepb.TaskState_TASK_STATE_WAITING,
 }
 
 // ItemBytes is the approximate size in bytes of a task's message without its payload, headers and

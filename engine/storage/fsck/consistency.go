@@ -32,13 +32,15 @@ import (
 //   - a task with a time to live that is neither leased nor dead is in the expiry index
 //   - a recurring task has a queue and a progress
 //   - the history of a queue has an entry for each of its positions, and its charge is theirs
+//   - what a task waits for, and the links to waiting tasks, belong to tasks, and the queues count them
+//   - a waiting task waits for at least one task
 //   - a lease has live tasks, and the numbers of queues, tasks and leases are below the number to
 //     be issued next
 func CheckConsistency(ctx context.Context, s *storage.Store, most int) (found []string, err error) {
 	snap := s.Snapshot()
 	defer func() { err = errors.Join(err, snap.Close()) }()
 	c := &checker{ctx: ctx, s: snap, most: most, queues: map[uint32]*checkedQueue{}, leased: map[queue.Ref]queue.LeaseRef{}}
-	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters, c.buckets, c.recurring, c.histories} {
+	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters, c.buckets, c.recurring, c.histories, c.dependencies} {
 		if err := step(); err != nil {
 			return c.found, err
 		}
@@ -64,7 +66,8 @@ type checkedQueue struct {
 	queue.Record
 	counted queue.Counts
 	// due is the number of due records, by lane, that the counts in Record.Due should include.
-	due [queue.Lanes]uint64
+	due     [queue.Lanes]uint64
+	waiting uint32 // number of waiting tasks
 }
 
 func (c *checker) say(format string, args ...any) {
@@ -314,6 +317,9 @@ func (c *checker) task(t *checkedTask) error {
 		}
 	}
 	c.state(q, t, leased, hasDue)
+	if err := c.waiting(q, t, hasDue); err != nil {
+		return err
+	}
 	return c.timeToLive(t, leased)
 }
 

@@ -104,6 +104,33 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		require.NoError(t, err)
 		return stored.Progress.DueAtMs
 	}
+	// wait puts a task that waits for some tasks, with one finished one, of which recorded are counted.
+	wait := func(s *storage.Store, b *storage.Batch, left, recorded uint32) queue.Ref {
+		r := record(s)
+		at := ref(r.NextSeq)
+		b.PutTask(at, queue.Task{Delayed: true, Extras: &queue.Extras{Depends: &queue.Depends{Waits: true}}})
+		b.PutProgress(at, queue.Progress{DueAtMs: queue.NeverMs})
+		b.PutDue(at, queue.DelayedLane(0), queue.Due{DueAtMs: queue.NeverMs})
+		b.PutWaiting(at, queue.Waiting{After: left, Recorded: recorded, Bytes: 7})
+		b.PutDependency(at, &queue.Dependency{Outcome: queue.DependencyDone})
+		r.NextSeq++
+		r.Counts.Enqueued++
+		r.Counts.Returned++
+		r.Lanes |= 1 << queue.DelayedLane(0)
+		r.Dependencies = queue.DependencyCounts{Waiting: 1, Bytes: 7}
+		b.PutQueue(&r)
+		return at
+	}
+	// link puts links of a task.
+	link := func(s *storage.Store, b *storage.Batch, of queue.Ref, counted uint32, links uint64) {
+		r := record(s)
+		b.PutLinked(of, counted)
+		for i := range links {
+			b.PutLink(of, queue.ID{Ref: queue.Ref{Seq: i}})
+		}
+		r.Dependencies.Linked = 1
+		b.PutQueue(&r)
+	}
 	for name, c := range map[string]struct {
 		change func(s *storage.Store, b *storage.Batch)
 		want   string
@@ -221,6 +248,38 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 			b.PutRecurring(0, "r", &queue.RecurringSpec{})
 			b.PutRecurringProgress(0, "r", &queue.RecurringProgress{})
 		}, ""},
+		"a waiting task": {func(s *storage.Store, b *storage.Batch) { wait(s, b, 1, 1) }, ""},
+		"a link":         {func(s *storage.Store, b *storage.Batch) { link(s, b, ref(seqFresh), 1, 1) }, ""},
+		"a waiting task without a number": {func(s *storage.Store, b *storage.Batch) {
+			b.DropWaiting(wait(s, b, 1, 1))
+		}, "seq 8) has dependencies, but what it waits for is not stored"},
+		"a waiting task waits for none": {func(s *storage.Store, b *storage.Batch) { wait(s, b, 0, 1) }, "seq 8) is never due, but waits for no task"},
+		"a dependency is lost": {func(s *storage.Store, b *storage.Batch) {
+			wait(s, b, 1, 2)
+		}, "seq 8) counts 2 records of what it waits for, but has 1"},
+		"a dependency is left": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutDependency(gone, &queue.Dependency{Outcome: queue.DependencyDone})
+		}, "seq 0) has a record of what it waits for, but no number of them"},
+		"what a done task waited for is left": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutWaiting(gone, queue.Waiting{})
+		}, "seq 0) does not exist, but what it waits for does"},
+		"a link is lost":        {func(s *storage.Store, b *storage.Batch) { link(s, b, ref(seqFresh), 2, 1) }, "seq 5) counts 2 records of a link, but has 1"},
+		"a link of a done task": {func(s *storage.Store, b *storage.Batch) { link(s, b, gone, 1, 1) }, "seq 0) does not exist, but a link does"},
+		"the end of a task with links was not told yet": {func(s *storage.Store, b *storage.Batch) {
+			link(s, b, gone, 2, 1)
+			b.PutMessage(0, &queue.Message{Seq: 1, Kind: queue.EndedTask, Ref: gone, Tenant: "t"})
+		}, ""},
+		"a message of the future": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutMessage(3, &queue.Message{Seq: 99, Kind: queue.Link, Tenant: "t"})
+		}, "message 99 to shard 3 has the number 99, but the next number is"},
+		"the dependencies of a queue are off": {func(s *storage.Store, b *storage.Batch) {
+			r := record(s)
+			r.Dependencies.Linked = 1
+			b.PutQueue(&r)
+		}, "queue q of tenant t counts dependencies {Waiting:0 Linked:1 Bytes:0}, but has {Waiting:0 Linked:0 Bytes:0}"},
+		"the dependencies of no queue": {func(_ *storage.Store, b *storage.Batch) {
+			b.PutWaiting(queue.Ref{Queue: 7}, queue.Waiting{})
+		}, "queue 7 does not exist, but its tasks have dependencies"},
 		"a task of no queue": {func(_ *storage.Store, b *storage.Batch) { b.PutTask(queue.Ref{Queue: 7}, queue.Task{}) }, "(queue 7, priority 0, seq 0) belongs to a queue that does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {

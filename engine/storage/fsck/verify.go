@@ -110,6 +110,10 @@ func readAll(ctx context.Context, s *storage.Store) (err error) {
 			if queueID, _, err = record.ParseFinishedKey(k); err == nil {
 				_, err = record.DecodeFinished(queueID, v)
 			}
+		case record.PrefixWaiting, record.PrefixLink:
+			err = readPair(k, v)
+		case record.PrefixMessage:
+			_, err = record.DecodeMessage(v)
 		case record.PrefixRuns:
 			_, err = record.DecodeRecurringProgress(v)
 		}

@@ -83,7 +83,10 @@ func TestVerifyDecodesEveryRecord(t *testing.T) {
 	for name, key := range map[string][]byte{
 		"task": record.RefKey(record.PrefixTask, ref), "progress": record.RefKey(record.PrefixProgress, ref), "dead": record.RefKey(record.PrefixDead, ref), "note": record.RefKey(record.PrefixNote, ref),
 		"attempt": append(record.RefKey(record.PrefixAttempt, ref), 0, 0, 0, 1), "key": []byte("k12345678qqqqk"), "result": []byte("r12345678qqqqp12345678"),
-		"finished task": record.FinishedKey(9, 7), "lease": []byte("l12345678"), "queue": record.QueueKey(9), "meta": {record.PrefixMeta},
+		"finished task": record.FinishedKey(9, 7),
+		"waiting":       record.RefKey(record.PrefixWaiting, ref), "dependency": record.PairKey(record.PrefixWaiting, ref, queue.ID{}), "message": record.MessageKey(1, 2),
+		"links": record.RefKey(record.PrefixLink, ref), "link": record.PairKey(record.PrefixLink, ref, queue.ID{}),
+		"lease": []byte("l12345678"), "queue": record.QueueKey(9), "meta": {record.PrefixMeta},
 	} {
 		dir := newStore(t, nil)
 		setRaw(t, dir, key, []byte{99})

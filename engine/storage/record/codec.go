@@ -21,8 +21,9 @@ import (
 //	9  of a queue: the history of its finished tasks, and its policy; of a lease batch and a progress: times of claims
 //	10 of a task, a due record and a lease batch: the group; of a queue: the limits, and whether
 //	   leased tasks may not be below the cursors
+//	11 of a task, a due record, a lease batch, a unique key and a queue: dependencies
 //
-// A store without such tasks, leases and queues contains no record in formats 4 to 10.
+// A store without such tasks, leases and queues contains no record in formats 4 to 11.
 const (
 	Format        = 3
 	formatOldest  = 2
@@ -33,7 +34,8 @@ const (
 	formatShift   = 8
 	formatHistory = 9
 	formatLimits  = 10
-	FormatNewest  = formatLimits
+	formatDepends = 11
+	FormatNewest  = formatDepends
 )
 
 // Encoder encodes successive records into the same buffer.

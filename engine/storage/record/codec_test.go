@@ -391,7 +391,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = FormatNewest + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 11, this server reads formats 2 to 10: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 12, this server reads formats 2 to 11: use the server that wrote it, or a newer one")
 			})
 		})
 	}

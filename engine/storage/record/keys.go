@@ -36,6 +36,11 @@ import (
 //	c queue:4 name                         recurring task: schedule, policies, template
 //	f queue:4 name                         progress of a recurring task
 //	o queue:4 position:8                   finished task in the history of its queue
+//	b queue:4 priority:1 seq:8             what a task waits for, or waited for
+//	b queue:4 priority:1 seq:8 id:15       finished task, by its id, that this task waited for
+//	w queue:4 priority:1 seq:8             number of the task's links
+//	w queue:4 priority:1 seq:8 id:15       link to a task, by its id, that waits for this task
+//	g shard:2 seq:8                        message to a shard about tasks that wait for others
 //	k bucket:8 queue:4 key                 idempotency key; a bucket is dropped by one range delete
 //	v bucket:8 queue:4 hash:16             unique key, by the hash of its text
 //	r bucket:8 queue:4 priority:1 seq:8    result; dropped by bucket
@@ -56,6 +61,9 @@ const (
 	PrefixLease     = 'l'
 	PrefixQueue     = 'q'
 	PrefixFinished  = 'o'
+	PrefixWaiting   = 'b'
+	PrefixLink      = 'w'
+	PrefixMessage   = 'g'
 	PrefixKey       = 'k'
 	PrefixUnique    = 'v'
 	PrefixResult    = 'r'

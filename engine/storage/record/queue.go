@@ -12,7 +12,8 @@ import (
 // the condition in parentheses:
 //
 //	format | tenant | name | next seq | counts | policy version | (policy, if version > 0) | paused | lanes | cursors
-//	| history bytes | (due counts, if any task is returned) | (history: first | next | bytes, since format 9) | (holes, in format 10)
+//	| history bytes | (due counts, if any task is returned) | (history: first | next | bytes, since format 9) | (holes, since format 10)
+//	| (dependencies: waiting | linked | bytes, in format 11)
 func EncodeQueue(e *Encoder, r *queue.Record) {
 	e.start()
 	if r.Finished != (queue.FinishedCounts{}) || r.Policy.HistoryTasksMax > 0 || r.Policy.HistoryRetentionMs > 0 {
@@ -20,6 +21,9 @@ func EncodeQueue(e *Encoder, r *queue.Record) {
 	}
 	if r.Holes || r.Policy.Limit != (queue.Limit{}) || r.Policy.GroupLimit != (queue.Limit{}) {
 		e.b[0] = formatLimits
+	}
+	if r.Dependencies != (queue.DependencyCounts{}) {
+		e.b[0] = formatDepends
 	}
 	e.text(r.Tenant)
 	e.text(r.Name)
@@ -54,8 +58,13 @@ func EncodeQueue(e *Encoder, r *queue.Record) {
 		e.uint(r.Finished.Next)
 		e.uint(r.Finished.Bytes)
 	}
-	if e.b[0] == formatLimits {
+	if e.b[0] >= formatLimits {
 		e.bool(r.Holes)
+	}
+	if e.b[0] >= formatDepends {
+		e.uint(uint64(r.Dependencies.Waiting))
+		e.uint(uint64(r.Dependencies.Linked))
+		e.uint(r.Dependencies.Bytes)
 	}
 }
 
@@ -96,6 +105,9 @@ func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 	}
 	if d.Format >= formatLimits {
 		r.Holes = d.Bool()
+	}
+	if d.Format >= formatDepends {
+		r.Dependencies = queue.DependencyCounts{Waiting: d.Uint32(), Linked: d.Uint32(), Bytes: d.Uint()}
 	}
 	return r, d.End()
 }

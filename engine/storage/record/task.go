@@ -15,36 +15,41 @@ const (
 	groupExtras       // extras with a group
 	groupUniqueExtras // extras with a group and a unique key
 	onlyGroup         // a group without other extras
+	// In format 11, dependsExtras is added to one of the values from someExtras to groupUniqueExtras:
+	// extras with dependencies.
+	dependsExtras = onlyGroup
 )
 
-// extras encodes extras. The fields in parentheses exist if the task has other extras than a group, a unique key,
-// or a group:
+// extras encodes extras. The parts in parentheses exist if the task has, in this order, extras besides
+// the other parts, a unique key, a group, and dependencies:
 //
-//	kind: one of the values above | (backoff | result retention | expires) | (scope | bucket | hash) | (group: 8 bytes)
+//	kind: see above | (backoff | result retention | expires) | (scope | bucket | hash) | (group: 8 bytes)
+//	| (waits: 1 | in a batch: 2 | (id of the batch: 15 bytes))
 func (e *Encoder) extras(x *queue.Extras) {
-	switch {
-	case x == nil:
+	if x == nil {
 		e.uint(noExtras)
 		return
+	}
+	kind, format := uint64(someExtras), byte(Format)
+	switch {
 	case *x == (queue.Extras{Group: x.Group}):
-		e.b[0] = formatLimits
+		e.b[0] = max(e.b[0], formatLimits)
 		b := [1 + 8]byte{onlyGroup}
 		binary.BigEndian.PutUint64(b[1:], x.Group)
 		e.b = append(e.b, b[:]...)
 		return
+	case x.Group != 0 && x.Unique != nil:
+		kind, format = groupUniqueExtras, formatLimits
 	case x.Group != 0:
-		e.b[0] = formatLimits
-		if x.Unique == nil {
-			e.uint(groupExtras)
-		} else {
-			e.uint(groupUniqueExtras)
-		}
-	case x.Unique == nil:
-		e.uint(someExtras)
-	default:
-		e.b[0] = max(e.b[0], formatUnique)
-		e.uint(uniqueExtras)
+		kind, format = groupExtras, formatLimits
+	case x.Unique != nil:
+		kind, format = uniqueExtras, formatUnique
 	}
+	if x.Depends != nil {
+		kind, format = kind+dependsExtras, formatDepends
+	}
+	e.b[0] = max(e.b[0], format)
+	e.uint(kind)
 	c := x.Shared()
 	e.backoff(c.Backoff)
 	e.uint(c.RetentionMs)
@@ -57,12 +62,19 @@ func (e *Encoder) extras(x *queue.Extras) {
 	if x.Group != 0 {
 		e.b = binary.BigEndian.AppendUint64(e.b, x.Group)
 	}
+	if x.Depends != nil {
+		e.depends(x.Depends)
+	}
 }
 
 func (d decoder) extras() *queue.Extras {
-	kind := d.UpTo(onlyGroup)
+	kind := d.UpTo(groupUniqueExtras + dependsExtras)
 	if kind == noExtras {
 		return nil
+	}
+	depends := kind > onlyGroup
+	if depends {
+		kind -= dependsExtras
 	}
 	var x queue.Extras
 	var c queue.Common
@@ -77,6 +89,9 @@ func (d decoder) extras() *queue.Extras {
 		var group [8]byte
 		d.Fill(group[:])
 		x.Group = binary.BigEndian.Uint64(group[:])
+	}
+	if depends {
+		x.Depends = d.depends()
 	}
 	return queue.NewExtras(x, c)
 }
@@ -114,7 +129,7 @@ func EncodeTask(e *Encoder, t queue.Task) {
 	}
 	if t.HasHeaders {
 		e.b[0] = formatHeaders
-		if t.Extras != nil && (t.Extras.Unique != nil || t.Extras.Group != 0) {
+		if t.Extras != nil && (t.Extras.Unique != nil || t.Extras.Group != 0 || t.Extras.Depends != nil) {
 			flags |= flagHeaders
 		}
 	}
@@ -150,7 +165,7 @@ func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 
 // EncodeUnique encodes the record of a unique key. The bucket and the queue are in its key:
 //
-//	format | priority | seq | expires | started | payload bytes | due | time to live ends | (priority shift, in format 8)
+//	format | priority | seq | expires | started | payload bytes | due | time to live ends | (priority shift, since format 8) | (dependencies, in format 11)
 func EncodeUnique(e *Encoder, k queue.UniqueRef) {
 	e.start()
 	e.b[0] = formatUnique
@@ -161,7 +176,12 @@ func EncodeUnique(e *Encoder, k queue.UniqueRef) {
 	e.uint(uint64(k.Bytes))
 	e.int(k.DueAtMs)
 	e.int(k.EndsAtMs)
-	if k.PriorityShift != 0 {
+	switch {
+	case k.Depends != nil:
+		e.b[0] = formatDepends
+		e.int(int64(k.PriorityShift))
+		e.depends(k.Depends)
+	case k.PriorityShift != 0:
 		e.b[0] = formatShift
 		e.int(int64(k.PriorityShift))
 	}
@@ -173,6 +193,9 @@ func DecodeUnique(bucket int64, queueID uint32, b []byte) (queue.UniqueRef, erro
 	k := queue.UniqueRef{
 		Ref: queue.Ref{Queue: queueID, Priority: d.priority(), Seq: d.Uint()}, Bucket: bucket, ExpiresAtMs: d.Int(),
 		Started: d.Bool(), Bytes: d.Uint32(), DueAtMs: d.Int(), EndsAtMs: d.Int(), PriorityShift: d.priorityShift(),
+	}
+	if d.Format >= formatDepends {
+		k.Depends = d.depends()
 	}
 	return k, d.End()
 }
