@@ -50,6 +50,9 @@ func Balance(l *result.Ledger) (problems []string) {
 	if l.WrongHeaders > 0 {
 		say("not labelled as enqueued: %d of %d deliveries had wrong headers%s", l.WrongHeaders, l.Labelled, several(samplesOf("wrong headers: ", l.Samples)))
 	}
+	if l.Premature > 0 {
+		say("not after their members: %d of %d final tasks of batches were delivered before all members were completed%s", l.Premature, l.Finals, several(samplesOf("premature: ", l.Samples)))
+	}
 	if l.Unnoticed > 0 {
 		say("not noticed: the worker got no notice of %d of %d cancellations of leased tasks%s", l.Unnoticed, l.Cancelled, several(samplesOf("unnoticed: ", l.Samples)))
 	}

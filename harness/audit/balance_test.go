@@ -60,6 +60,8 @@ func TestKeysThatLeadToAnotherTaskAreNamed(t *testing.T) {
 		Balance(&result.Ledger{Repeated: 5, Rekeyed: 1, Samples: []string{"rekeyed: a"}}))
 	assert.Equal(t, []string{"not labelled as enqueued: 1 of 5 deliveries had wrong headers; the first: wrong headers: a"},
 		Balance(&result.Ledger{Labelled: 5, WrongHeaders: 1, Samples: []string{"wrong headers: a"}}))
+	assert.Equal(t, []string{"not after their members: 1 of 5 final tasks of batches were delivered before all members were completed; the first: premature: a"},
+		Balance(&result.Ledger{Finals: 5, Premature: 1, Samples: []string{"premature: a"}}))
 	assert.Equal(t, []string{"not noticed: the worker got no notice of 1 of 5 cancellations of leased tasks; the first: unnoticed: a"},
 		Balance(&result.Ledger{Cancelled: 5, Unnoticed: 1, Samples: []string{"unnoticed: a"}}))
 	assert.Equal(t, []string{"not unique: 1 tasks were unfinished while another task with the same unique key was; 5 enqueues were refused; the first: doubled: a"},

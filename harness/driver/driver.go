@@ -81,6 +81,11 @@ type Task struct {
 	ResultRetention time.Duration
 	// Delay is the time from the enqueue until the task is ready, in whole milliseconds.
 	Delay time.Duration
+	// BatchSize, if not 0, makes the task the final task of a batch: it is delivered only after so
+	// many members are completed. Batch is the ID of the final task of a member; "" if the task is
+	// no member.
+	BatchSize int
+	Batch     string
 	// ID identifies the task at the target. Enqueue sets it for an acknowledged task if the target
 	// has IDs.
 	ID string

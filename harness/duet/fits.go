@@ -105,6 +105,9 @@ func fits(s *scenario.Scenario) error {
 	if w.CancelsTasks() {
 		return fmt.Errorf("workload %q has cancel, which slices do not time", w.Name)
 	}
+	if w.FinalTasks {
+		return fmt.Errorf("workload %q has final_tasks, which wait for the tasks of later slices", w.Name)
+	}
 	if w.HasUniqueKeys() {
 		return fmt.Errorf("workload %q has unique, whose refused tasks are no cycles", w.Name)
 	}

@@ -86,6 +86,14 @@ declare module 'k6/x/prony' {
     headers?: { [key: string]: string };
     /** The kind of the task, by which the server lists tasks: the header 'kind'. */
     kind?: string;
+    /** The ids of 1 to 100 tasks that must finish before this one is ready. */
+    after?: string[];
+    /** The task is the final task of a batch: it is ready once so many members have finished, 1 to 100,000. */
+    batchSize?: number;
+    /** The id of the final task of the batch that this task is a member of. */
+    batch?: string;
+    /** If a task that this one waits for dies: continue to wait, count it as finished, or die too. Default: wait. */
+    deadDependency?: 'wait' | 'run' | 'die';
     /** The due times from Load.next(), from which latency is measured. Default: now. */
     due?: Due;
   }

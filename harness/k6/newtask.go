@@ -19,11 +19,15 @@ const (
 	durationMax  = 365 * 24 * time.Hour
 	keyBytesMax  = 128
 	attemptsMax  = 1 << 20
+	afterMax     = 100
 	queuesMax    = 1000
 	slotsMax     = 1 << 16
 	weightMax    = 100
 	claimWaitMax = time.Minute
 )
+
+// deadDependencies has the policies by the words of scripts.
+var deadDependencies = map[string]client.DeadDependency{"wait": client.KeepWaiting, "run": client.RunAnyway, "die": client.DieToo}
 
 // newTask describes count equal tasks that a script enqueues.
 type newTask struct {
@@ -66,6 +70,25 @@ var newTaskTable = options.Table[newTask]{
 	},
 	"headers": func(t *newTask, v options.Value) (err error) { t.Headers, err = headersOf(v); return err },
 	"kind":    func(t *newTask, v options.Value) (err error) { t.kind, err = kindOf(v); return err },
+	"after":   func(t *newTask, v options.Value) (err error) { t.After, err = v.Texts(afterMax); return err },
+	"batch":   func(t *newTask, v options.Value) error { return v.TextInto(&t.Batch) },
+	"batchSize": func(t *newTask, v options.Value) error {
+		n, err := v.Int(1, client.MembersMax)
+		t.BatchSize = uint32(n)
+		return err
+	},
+	"deadDependency": func(t *newTask, v options.Value) error {
+		name, err := v.Text()
+		if err != nil {
+			return err
+		}
+		policy, known := deadDependencies[name]
+		if !known {
+			return v.Fault("pass 'wait', 'run' or 'die'")
+		}
+		t.DeadDependency = policy
+		return nil
+	},
 	"due": func(t *newTask, v options.Value) error {
 		due, ok := v.JS().Export().(*Due)
 		if !ok {

@@ -49,3 +49,25 @@ func TestAScriptSetsHeaders(t *testing.T) {
 		})
 	}
 }
+
+// A script enqueues a batch and a task that waits for it, through plain calls and sessions.
+func TestAScriptSetsDependencies(t *testing.T) {
+	server := startServer(t)
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			run(t, server.env(), "const c = queue.connect();"+way).must(`
+				const [final] = await produce({queue: 'q', payload: 'final', batchSize: 2, deadDependency: 'die'});
+				const members = await produce([{queue: 'q', payload: 'a', batch: final}, {queue: 'q', payload: 'b', batch: final}]);
+				const [last] = await produce({queue: 'q', payload: 'last', after: [final, members[0]], deadDependency: 'run'});
+				const order = [];
+				while (order.length < 4) {
+					for (const t of await claim({max: 1, wait: '10s'})) {
+						order.push(t.id);
+						await s.complete(t);
+					}
+				}
+				if (JSON.stringify(order.slice(2)) !== JSON.stringify([final, last])) throw new Error(JSON.stringify(order));
+				await c.close();`)
+		})
+	}
+}

@@ -241,9 +241,13 @@ func itemErrors[R interface{ GetError() *queuepb.ItemError }](results []R, n int
 
 // message converts a task for a plain call.
 func message(t *client.Task) *queuepb.NewTask {
+	dead := queuepb.DeadDependency_DEAD_DEPENDENCY_UNSPECIFIED
+	if t.DeadDependency != client.KeepWaiting {
+		dead = queuepb.DeadDependency(t.DeadDependency + 1)
+	}
 	return &queuepb.NewTask{
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload, DelayMs: millis(t.Delay), MaxAttempts: t.MaxAttempts,
 		LeaseMs: millis(t.Lease), TtlMs: millis(t.TTL), ResultRetentionMs: millis(t.ResultRetention), IdempotencyKey: t.Key,
-		Headers: t.Headers,
+		Headers: t.Headers, After: t.After, BatchSize: t.BatchSize, Batch: t.Batch, DeadDependency: dead,
 	}
 }

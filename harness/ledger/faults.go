@@ -11,8 +11,8 @@ import (
 
 // samplesPerKind bounds the number of samples for each kind of fault. A sample names a faulty task.
 // The kinds are lost, duplicated, corrupted, misrouted, reordered, contested, revoked, misread,
-// miscounted, early, wrong result, unextended, rekeyed, doubled, unnoticed and wrong
-// headers.
+// miscounted, early, wrong result, unextended, rekeyed, doubled, unnoticed, wrong headers and
+// premature.
 const samplesPerKind = 7
 
 type fault struct {
@@ -39,12 +39,14 @@ type faults struct {
 	doubled     fault
 	unnoticed   fault
 	mislabelled fault
+	premature   fault
 
 	reads   atomic.Uint64 // number of checked reads
 	delayed atomic.Uint64 // number of deliveries of tasks with a delay
 	results atomic.Uint64 // number of results that were read back
 
 	labelled atomic.Uint64 // number of deliveries whose headers were checked
+	finals   atomic.Uint64 // number of deliveries of final tasks
 	extended atomic.Uint64 // number of extended leases
 	repeated atomic.Uint64 // number of enqueues that were repeated under a key
 
@@ -79,8 +81,9 @@ func (f *faults) read(into *result.Ledger) {
 	into.Repeated, into.Rekeyed = f.repeated.Load(), f.rekeyed.count
 	into.Doubled, into.Unnoticed = f.doubled.count, f.unnoticed.count
 	into.Labelled, into.WrongHeaders = f.labelled.Load(), f.mislabelled.count
+	into.Finals, into.Premature = f.finals.Load(), f.premature.count
 	into.Delayed, into.Early = f.delayed.Load(), f.early.count
-	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed, &f.doubled, &f.unnoticed, &f.mislabelled) {
+	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed, &f.doubled, &f.unnoticed, &f.mislabelled, &f.premature) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

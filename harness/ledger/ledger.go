@@ -32,6 +32,7 @@ type Ledger struct {
 	watchesReads bool   // read-only after WatchReads was called
 	leavesTasks  bool   // read-only after LeaveTasks was called
 	attemptsMax  uint32 // read-only after WatchAttempts was called; 0 if attempts are not watched
+	batchSize    uint64 // read-only after WatchFinals was called; 0 if final tasks are not watched
 
 	routesMu sync.RWMutex     // never locked together with another mutex of the ledger
 	routes   map[uint64]Route // by routeHash

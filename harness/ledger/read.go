@@ -29,10 +29,10 @@ type Answer struct {
 // each task.
 func (l *Ledger) WatchReads() { l.watchesReads = true }
 
-// WatchesCompletions reports whether the caller must call Completing, because WatchReads or
-// WatchUnique was called or because there is a journal.
+// WatchesCompletions reports whether the caller must call Completing, because WatchReads, WatchUnique
+// or WatchFinals was called or because there is a journal.
 func (l *Ledger) WatchesCompletions() bool {
-	return l.watchesReads || l.WatchesUnique() || l.journal.kept.Load()
+	return l.watchesReads || l.WatchesUnique() || l.batchSize > 0 || l.journal.kept.Load()
 }
 
 // Completing records that completions of tasks are about to be requested. From now on the target

@@ -96,6 +96,9 @@ func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	if w.HasUniqueKeys() {
 		l.WatchUnique()
 	}
+	if w.FinalTasks {
+		l.WatchFinals(w.EnqueueBatch())
+	}
 	return l
 }
 

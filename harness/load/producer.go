@@ -180,7 +180,7 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 	to := p.choose()
 	first := p.cfg.Ledger.Sent(p.number, n)
 	p.seal(to, first, n)
-	err := to.session.Enqueue(calls, p.tasks[:n], p.outcomes[:n])
+	err := p.enqueue(calls, to, n)
 	now = p.clock.now()
 	p.paused = p.keying.part > 0 || err != nil
 	if err != nil {

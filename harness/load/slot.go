@@ -224,6 +224,7 @@ func (s *slot) check(n int, at int64) {
 			s.delayed(&s.claimed[i])
 			s.headers.check(s.cfg.Ledger, s.claimed[i].id, d.Headers)
 			s.unique.hold(s.cfg.Ledger, s.claimed[i].id, s.from)
+			s.cfg.Ledger.Delivered(s.claimed[i].id)
 		}
 	}
 	if s.cfg.Ledger.WatchesLeases() {

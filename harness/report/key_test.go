@@ -31,3 +31,16 @@ func TestPageOfUniqueKeys(t *testing.T) {
 	sheet(t).Equal(t, "page", added(before, page))
 	requireWholeTables(t, page)
 }
+
+// The account of a load with final tasks has the number of their deliveries.
+func TestPageOfFinalTasks(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	before := rendered(t, r, hists)["fixture.md"]
+	assert.NotContains(t, before, "premature")
+	for i := range r.Rounds {
+		r.Rounds[i].Ledger.Finals, r.Rounds[i].Ledger.Premature = 5_000, 1
+	}
+	page := rendered(t, r, hists)["fixture.md"]
+	sheet(t).Equal(t, "page", added(before, page))
+	requireWholeTables(t, page)
+}

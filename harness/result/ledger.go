@@ -69,6 +69,10 @@ type Ledger struct {
 	Labelled uint64 `json:"labelled,omitempty"`
 	// WrongHeaders counts the deliveries in Labelled with other headers than those of the enqueue.
 	WrongHeaders uint64 `json:"wrong_headers,omitempty"`
+	// Finals counts deliveries of final tasks of batches.
+	Finals uint64 `json:"finals,omitempty"`
+	// Premature counts those in Finals before the completion of all members was requested.
+	Premature uint64 `json:"premature,omitempty"`
 	// Samples names some of the tasks at fault, up to a fixed number.
 	Samples []string `json:"samples,omitempty"`
 }

@@ -97,7 +97,7 @@ type SoakRecovery struct {
 // found wrong.
 func (l Ledger) AtFault() uint64 {
 	return l.Lost + l.Duplicated + l.Corrupted + l.Misrouted + l.Reordered + l.Contested + l.Revoked + l.Misread +
-		l.Miscounted + l.Early + l.WrongResults + l.Unextended + l.Rekeyed + l.Doubled + l.Unnoticed + l.WrongHeaders
+		l.Miscounted + l.Early + l.WrongResults + l.Unextended + l.Rekeyed + l.Doubled + l.Unnoticed + l.WrongHeaders + l.Premature
 }
 
 // SoakDrift is the change of one figure over the judged windows of a soak.

@@ -33,6 +33,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Unnoticed += o.Unnoticed
 	l.Labelled += o.Labelled
 	l.WrongHeaders += o.WrongHeaders
+	l.Finals += o.Finals
+	l.Premature += o.Premature
 	l.Unextended += o.Unextended
 	l.WrongResults += o.WrongResults
 	for _, sample := range o.Samples {

@@ -135,6 +135,7 @@ func deployable(s *scenario.Scenario) error {
 		refuse(some(scenario.Workload.RepeatsKeys), "a workload with key", "remove it"),
 		refuse(some(scenario.Workload.HasHeaders), "a workload with headers", "remove it"),
 		refuse(some(scenario.Workload.CancelsTasks), "a workload with cancel", "remove it"),
+		refuse(some(func(w scenario.Workload) bool { return w.FinalTasks }), "a workload with final_tasks", "remove it"),
 		refuse(some(scenario.Workload.HasUniqueKeys), "a workload with unique", "remove it"),
 		refuse(some(scenario.Workload.ExtendsLeases), "a workload with extend", "remove it"),
 		refuse(some(func(w scenario.Workload) bool { return !w.Result.IsZero() }), "a workload with result", "remove it"),

@@ -163,3 +163,25 @@ func TestWrongHeadersAreIncorrect(t *testing.T) {
 	findsFault(t, job(t, "headers"), "relabelled:2", `not labelled as enqueued: \d+ of \d+ deliveries had wrong headers; the first: `+
 		`wrong headers: producer \d+ task \d+: the header "[\w-]+" was enqueued as "\w+" and delivered as "`)
 }
+
+// The final tasks of batches are delivered after their members, by each driver that supports batches.
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"stream", "unary", "rest"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := job(t, "batch")
+			s.Workloads[0].Driver = name
+			l := executed(t, s)
+			assert.NotZero(t, l.Finals)
+			assert.Zero(t, l.Premature)
+			assert.Equal(t, l.Enqueued, l.Completed)
+		})
+	}
+}
+
+func TestHastyFinalTasksAreIncorrect(t *testing.T) {
+	t.Parallel()
+	findsFault(t, job(t, "batch"), "hasty:2", `not after their members: \d+ of \d+ final tasks of batches were delivered before all members were completed; the first: `+
+		`premature: producer \d+ task \d+, the final task of a batch, was delivered before the completion of \d+ of its 15 members was requested, such as task \d+`)
+}

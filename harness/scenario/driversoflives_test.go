@@ -11,6 +11,7 @@ func TestScriptsDecideTheLivesOfTheirTasks(t *testing.T) {
 	s := golden.Cases(t, "testdata/scripts.golden")
 	for _, attribute := range []string{
 		"fail = 0.1", `delay = share("1s", 0.1)`, `result = share("1KiB", 0.1)`, "extend = 0.1", "key = 0.1", "unique = until_finished(10)", "cancel = 0.1", "headers = 2",
+		"final_tasks = true",
 	} {
 		text := `scenario "s" {
   topology "single" { durability = "none" }

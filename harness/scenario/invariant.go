@@ -141,6 +141,9 @@ func checkOrdered(b *hclfile.Block, w Workload, of *Scenario) {
 	if !w.Delay.IsZero() {
 		why = append(why, fmt.Sprintf("it has delay = %s, and tasks without a delay overtake the others: remove it", w.Delay))
 	}
+	if w.FinalTasks {
+		why = append(why, "it has final_tasks, which wait while other tasks are delivered: remove it")
+	}
 	if w.Arrivals.Kind == None {
 		why = append(why, "nothing is sent: write arrivals = closed()")
 	}

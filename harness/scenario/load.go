@@ -214,6 +214,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	checkUnique(b, s)
 	checkCancel(b, s)
 	checkHeadersOf(b, s)
+	checkFinalTasksOf(b, s)
 	checkVolume(b, s)
 	return s
 }

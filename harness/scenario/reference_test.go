@@ -84,6 +84,14 @@ func TestAttributesAreInTheJSON(t *testing.T) {
     cancel = 0.1
     headers = 2
   }
+  workload "batches" {
+    driver = "stream"
+    procs = 1
+    producers = 1
+    workers = 1
+    batch = 2
+    final_tasks = true
+  }
   phases { window = "10s" }
 }`), nil)
 	require.NoError(t, err)

@@ -159,6 +159,7 @@ func checkTargetServers(b *hclfile.Block, s *Scenario) {
 			{w.HasUniqueKeys(), "unique"},
 			{w.CancelsTasks(), "cancel"},
 			{w.HasHeaders(), "headers"},
+			{w.FinalTasks, "final_tasks"},
 			{w.Idempotent, "idempotent"},
 			{w.ReadsTasks(), "reads"},
 			{!w.Result.IsZero(), "result"},

@@ -78,6 +78,9 @@ type Workload struct {
 	// Key is the share of tasks that have an idempotency key and are enqueued a second time with
 	// it.
 	Key float64 `json:"key,omitzero"`
+	// FinalTasks makes each enqueue call a batch: its first task is the final task, and the others
+	// are the members for which it waits.
+	FinalTasks bool `json:"final_tasks,omitzero"`
 	// Headers is the number of headers of each task.
 	Headers int `json:"headers,omitzero"`
 	// Cancel is the share of leased tasks that workers cancel, below 1.
@@ -233,7 +236,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	}
 	for _, check := range []func(*hclfile.Block, *Workload){
 		checkBatches, checkSlots, checkQueuePerWorker, checkSessions, checkKeys, checkThink, checkInFlight, checkCombined, checkReadsOf,
-		checkPriorities, checkFailed, checkDelayed, checkResults, checkExtended, checkRepeated, checkUniqueOf, checkCancelled, checkHeaders, checkSides, checkCallBytes,
+		checkPriorities, checkFailed, checkDelayed, checkResults, checkExtended, checkRepeated, checkUniqueOf, checkCancelled, checkHeaders, checkFinalTasks, checkSides, checkCallBytes,
 	} {
 		check(b, &w)
 	}

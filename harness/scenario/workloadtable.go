@@ -159,6 +159,12 @@ var loadTable = table[Workload]{
 			return unless(!w.HasHeaders(), "%s for each task", render.Plural(w.Headers, "header"))
 		},
 	}),
+	boolean(func(w *Workload) *bool { return &w.FinalTasks }, attribute[Workload]{
+		name: "final_tasks", doc: "{}: each call of a producer enqueues a batch: its first task is the final task, which waits until the others, its members, are completed; see [final tasks](#final-tasks)",
+		words: func(w *Workload) string {
+			return unless(!w.FinalTasks, "final tasks, each with %s", render.Plural(w.EnqueueBatch()-1, "member"))
+		},
+	}),
 	share(func(w *Workload) *float64 { return &w.Cancel }, "the leased tasks are cancelled", attribute[Workload]{
 		name: "cancel", doc: "0 to below 1: the share of the leased tasks that are cancelled while a worker holds them; see [cancellations](#cancellations)",
 		problem: func(w *Workload) string {

@@ -67,14 +67,20 @@ func appendHeaders(body []byte, headers map[string]string) []byte {
 	return append(body, '}')
 }
 
-// appendLife appends the fields that affect a task after its enqueue: its key, result retention,
-// delay and retries.
+// appendLife appends the fields that affect a task after its enqueue: its key, batch, result
+// retention, delay and retries.
 func appendLife(body []byte, t *driver.Task) []byte {
 	if t.Key != "" {
 		body = append(append(body, `,"idempotency_key":`...), quote(t.Key)...)
 	}
 	if t.UntilFinished {
 		body = append(body, `,"unique":{"scope":"UNIQUE_SCOPE_UNTIL_FINISHED","conflict":"UNIQUE_CONFLICT_REFUSE"}`...)
+	}
+	if t.BatchSize > 0 {
+		body = strconv.AppendInt(append(body, `,"batch_size":`...), int64(t.BatchSize), 10)
+	}
+	if t.Batch != "" {
+		body = append(append(body, `,"batch":`...), quote(t.Batch)...)
 	}
 	if t.ResultRetention > 0 {
 		body = strconv.AppendInt(append(body, `,"result_retention_ms":`...), t.ResultRetention.Milliseconds(), 10)

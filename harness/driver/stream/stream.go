@@ -112,7 +112,7 @@ func taskOf(t *driver.Task) client.Task {
 		unique = untilFinished
 	}
 	return client.Task{
-		Unique: unique, Headers: t.Headers,
+		Unique: unique, Headers: t.Headers, BatchSize: uint32(t.BatchSize), Batch: t.Batch,
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,
 		Key: t.Key, Delay: t.Delay, ResultRetention: t.ResultRetention, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
 	}

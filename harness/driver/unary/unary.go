@@ -57,6 +57,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		messages[i].MaxAttempts, messages[i].Backoff = t.MaxAttempts, backoffOf(t.Backoff)
 		messages[i].DelayMs, messages[i].ResultRetentionMs = uint64(t.Delay.Milliseconds()), uint64(t.ResultRetention.Milliseconds())
 		messages[i].IdempotencyKey, messages[i].Headers = t.Key, t.Headers
+		messages[i].BatchSize, messages[i].Batch = uint32(t.BatchSize), t.Batch
 		if t.UntilFinished {
 			messages[i].Unique = &queuepb.Unique{
 				Scope: queuepb.UniqueScope_UNIQUE_SCOPE_UNTIL_FINISHED, Conflict: queuepb.UniqueConflict_UNIQUE_CONFLICT_REFUSE,

@@ -85,6 +85,11 @@ var someLedgers = []ledgerColumns{
 		"With headers are deliveries of tasks whose headers were checked. Wrong headers differed from those of the enqueue.",
 	},
 	{
+		[]string{">final tasks", ">premature"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Finals, l.Premature} },
+		"Final tasks are deliveries of final tasks of batches. Premature are those of them before the completion of all members was requested.",
+	},
+	{
 		[]string{">cancelled", ">unnoticed"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Cancelled, l.Unnoticed} },
 		"Cancelled are tasks that were cancelled while a worker held them. Unnoticed are those of them whose worker got no notice.",
