@@ -25,8 +25,9 @@ const MembersMax = 100_000
 // returns, the final task may wait for members that were not stored. Call it again then, with the same
 // tasks: this stores what is missing, and nothing twice. It requires that final has a Key, and that
 // the second call begins within the window of keys of the queues. A member without a Key gets the Key
-// of the final task followed by "/" and the index of the member. If the final task has no Key, all
-// generated keys are new, so a second call stores another batch.
+// of the final task followed by "/" and the index of the member. A member with a Key of its own that
+// another task of its queue holds is not stored, and the final task waits for it in vain. If the final
+// task has no Key, all generated keys are new, so a second call stores another batch.
 //
 // The error is as that of Enqueue. A member that the server refused is an *Error, and the members
 // after it may not be stored.
@@ -36,6 +37,12 @@ func (p *Producer) EnqueueWithFinal(ctx context.Context, final Task, members []T
 	}
 	if final.Key == "" {
 		final.Key = rand.Text()
+	}
+	if final.Unique != nil && final.Unique.Conflict == ReplaceWaiting {
+		return "", nil, fmt.Errorf("final: %w: unique would replace the final task of an earlier call: choose another conflict", ErrInvalidArgument)
+	}
+	if n := len(final.Key) + len(memberKey("", len(members)-1)); n > keyMax {
+		return "", nil, fmt.Errorf("final: %w: its key has %d characters, and the keys of the members would have %d: at most %d", ErrInvalidArgument, len(final.Key), n, keyMax)
 	}
 	final.BatchSize = uint32(len(members))
 	if id, err = p.Enqueue(ctx, final); err != nil {
@@ -50,7 +57,7 @@ func (p *Producer) EnqueueWithFinal(ctx context.Context, final Task, members []T
 			t := members[i]
 			t.Batch = id
 			if t.Key == "" {
-				t.Key = final.Key + "/" + strconv.Itoa(i)
+				t.Key = memberKey(final.Key, i)
 			}
 			if bytes += t.bytes(); bytes > frameBytesMax && len(frame) > 0 {
 				break
@@ -70,6 +77,11 @@ func (p *Producer) EnqueueWithFinal(ctx context.Context, final Task, members []T
 	}
 	return id, ids, nil
 }
+
+// keyMax is the maximum length of an idempotency key.
+const keyMax = 128
+
+func memberKey(final string, i int) string { return final + "/" + strconv.Itoa(i) }
 
 // Dependencies iterates over the finished tasks that a task waited for: those of its After, and the
 // members of its batch. It requests them page by page. After an error it ends. The error is ErrNotFound

@@ -8,9 +8,9 @@ import (
 // A task may wait for other tasks: for those that it names (After), and for the members of its batch,
 // which are enqueued later and name it. Its dependencies may be in other shards. See dependencies.go.
 //
-// No cycle can arise. A task names only ids that exist, so After leads to earlier tasks. A member of
-// a batch names no tasks in After, so from a member only members of further batches can be reached,
-// which are later tasks.
+// A client that passes only ids that it got from the server cannot make a cycle. After then leads to
+// earlier tasks. A member of a batch names no tasks in After, so from a member only members of further
+// batches can be reached, which are later tasks.
 
 const (
 	// AfterMax is the maximum number of tasks that a task names in After.
@@ -43,7 +43,7 @@ type Dependencies struct {
 	BatchSize uint32
 	Dead      DeadDependency
 	InBatch   bool
-	Batch     ID // if InBatch: the last task of the batch
+	Batch     ID // if InBatch: the final task of the batch
 }
 
 // Depends is the immutable part of Dependencies that a task needs when it finishes.
@@ -135,7 +135,7 @@ const (
 	DependencyDone    DependencyOutcome = iota + 1
 	DependencyDead                      // it may still be redriven and finish
 	DependencyRemoved                   // cancelled or purged
-	DependencyMissing                   // it did not exist when the waiting task was enqueued
+	DependencyMissing                   // it was gone when its shard got the Link, without a retained result
 	DependencyRefused                   // WaitersMax tasks waited for it already
 )
 

@@ -3,13 +3,13 @@ package queue
 import "fmt"
 
 // dependencies tells waiting tasks of the ends of other tasks. A waiting task is a delayed task whose
-// due time is NeverMs, with a Waiting record. The task for which it waits has a link to it: a member
-// of a batch has the link in its Extras, from its enqueue on. A task that is named in After gets a
-// link record with a Message when the waiting task is enqueued.
+// due time is NeverMs, with a Waiting record. A task that is named in
+// After has a link record for each task that waits for it. A member of a batch has no link: its Extras
+// contain the id of the final task.
 //
 // Every step from one task to another is a Message, whether the tasks are in the same shard or not:
 //
-//	enqueue of w, after a  ──▶ Link to a            ──▶ link record; or DependencyFinished to w, if a is gone
+//	enqueue of w, after a  ──▶ Link to a            ──▶ link record; or DependencyFinished to w, if a does not exist
 //	end of a               ──▶ EndedTask to a       ──▶ DependencyFinished to w, for each link, some per turn
 //	                           DependencyFinished   ──▶ Dependency record of w; if it is the last one, w becomes ready
 //	end of a member of w   ──▶ MemberFinished to w  ──▶ as DependencyFinished
@@ -18,7 +18,7 @@ import "fmt"
 // A message is stored in the commit that causes it, and removed once the commit with its effect is
 // durable. It may be delivered again in between, or by an earlier leader of its shard. Each effect is
 // therefore idempotent: a waiting task counts each task once, by its Dependency record, and a link
-// that exists, or whose task is gone, is not made again.
+// that exists, or whose task was removed, is not made again.
 type dependencies struct {
 	*env
 	accounts *accounts
@@ -26,12 +26,8 @@ type dependencies struct {
 	watches  *watches
 	leases   *leases
 
-	stored []int  // number of stored messages, by the shard that they are for
-	sent   uint32 // bit n is set if the turn sent a message to shard n
+	sent uint32 // bit n is set if the turn sent a message to shard n
 }
-
-// outboxMax is the number of messages to one shard above which Ended waits.
-const outboxMax = 8 * TurnMax
 
 // MessageKind is the kind of a Message.
 type MessageKind uint8
@@ -52,21 +48,12 @@ type Message struct {
 	Ref    Ref    // the task that the message is for, in the shard that it is for
 	Tenant string // of both tasks
 	// Of is the waiting task of a Link, and the finished task of a DependencyFinished or
-	// MemberFinished. If Begun, it is the waiting task of the last link that an EndedTask worked off.
+	// MemberFinished. If Begun, it is the waiting task of the last link that an EndedTask processed.
 	Of      ID
 	Begun   bool
 	Outcome DependencyOutcome
 	Result  []byte // only of a task that is done
 	Omitted bool
-}
-
-func (dp *dependencies) recover(stored []int) {
-	dp.stored = make([]int, max(dp.shards(), len(stored)))
-	for to, n := range stored {
-		if dp.stored[to] = n; n > 0 {
-			dp.sent |= 1 << to // so that the caller delivers them
-		}
-	}
 }
 
 func (dp *dependencies) shards() int { return max(1, dp.cfg.Shards) }
@@ -113,7 +100,6 @@ func (dp *dependencies) send(to uint16, m Message) {
 	m.Seq = dp.leases.nextBatch
 	dp.leases.nextBatch++
 	dp.journal.PutMessage(to, &m)
-	dp.stored[to]++
 	dp.sent |= 1 << to
 }
 
@@ -127,13 +113,16 @@ func (s *State) Outgoing() uint32 {
 // Delivered removes messages to another shard, whose effect is durable.
 func (s *State) Delivered(to uint16, messages []Message) {
 	for i := range messages {
-		s.dependencies.drop(to, messages[i].Seq)
+		s.journal.DropMessage(to, messages[i].Seq)
 	}
 }
 
-func (dp *dependencies) drop(to uint16, seq uint64) {
-	dp.journal.DropMessage(to, seq)
-	dp.stored[to]--
+// keptPart returns the result that is kept for waiting tasks, or omitted if it is too long.
+func keptPart(result []byte) (kept []byte, omitted bool) {
+	if len(result) > DependencyResultMax {
+		return nil, true
+	}
+	return result, false
 }
 
 // finished tells the tasks that wait for a task that it finished.
@@ -144,10 +133,8 @@ func (dp *dependencies) finished(ref *LeaseRef, outcome DependencyOutcome, resul
 	if x == nil && !linked {
 		return
 	}
-	m := Message{Tenant: q.record.Tenant, Outcome: outcome, Result: result}
-	if len(result) > DependencyResultMax {
-		m.Result, m.Omitted = nil, true
-	}
+	m := Message{Tenant: q.record.Tenant, Outcome: outcome}
+	m.Result, m.Omitted = keptPart(result)
 	if linked {
 		m.Kind, m.Ref = EndedTask, ref.Ref
 		dp.send(uint16(dp.cfg.Shard), m)

@@ -37,7 +37,7 @@ func (f *fixture) receive(m Message, own bool) {
 	if stored, found := f.journal.look(m.Ref); found {
 		of = &stored
 	}
-	require.NoError(f.t, f.Receive(m.Ref, of, &k, []Message{m}, own))
+	f.Receive(m.Ref, of, &k, []Message{m}, own)
 }
 
 func (f *fixture) waits(ref Ref) bool {
@@ -153,7 +153,7 @@ func TestATaskHasABoundedNumberOfWaitingTasks(t *testing.T) {
 	w := f.fill("w", 1, after(t, RunAnyway, a))[0]
 	f.deliver()
 	assert.Equal(t, DependencyDied, f.journal.dead[w].Reason)
-	assert.Equal(t, fmt.Sprintf("task %s already has 10000 waiting tasks: let fewer tasks wait for it", ID{Ref: a}), f.journal.attempts[w][1].Error)
+	assert.Equal(t, fmt.Sprintf("10000 tasks have already named task %s in after: use a batch", ID{Ref: a}), f.journal.attempts[w][1].Error)
 	assert.EqualValues(t, WaitersMax, f.journal.linked[a])
 }
 
@@ -217,23 +217,26 @@ func TestResultsOfDependenciesAreCharged(t *testing.T) {
 	require.NoError(t, f.Delete(q))
 }
 
-// The end of a task waits while too many messages to a shard are stored.
-func TestEndsWaitForOtherShards(t *testing.T) {
-	f := newFixture(t, Config{Shards: 2})
-	a := f.fill("a", 1)[0]
-	f.receive(Message{Kind: Link, Ref: a, Tenant: "t", Of: ID{Shard: 1}}, false)
-	f.cancel(a)
-	ended := f.journal.messagesTo(0)[0]
-	f.dependencies.stored[1] = outboxMax
-	k := f.journal.known(&ended, 5)
-	require.ErrorIs(t, f.Receive(a, nil, &k, []Message{ended}, true), ErrMessagesWait)
-	assert.Empty(t, f.journal.messagesTo(1))
-	f.dependencies.stored[1] = 0
-	f.deliver()
-	assert.Len(t, f.journal.messagesTo(1), 1)
-	f.Delivered(1, f.journal.messagesTo(1))
-	assert.Empty(t, f.journal.messages)
-	assert.Empty(t, f.journal.links)
+// A link that arrives together with the last message that a waiting task waits for finds the task, which
+// is then ready or dead.
+func TestALinkToATaskThatWaitsNoMore(t *testing.T) {
+	for _, dead := range []DeadDependency{RunAnyway, DieToo} {
+		f := newFixture(t, Config{})
+		a := f.fill("a", 1)[0]
+		w := f.fill("w", 1, after(t, dead, a))[0]
+		f.deliver()
+		f.cancel(a)
+		f.receive(f.journal.messagesTo(0)[0], true) // the end of a
+		x := f.fill("x", 1, after(t, WaitForDead, w))[0]
+		messages := f.journal.messagesTo(0)
+		require.Len(t, messages, 2)
+		stored, _ := f.journal.look(w)
+		k := f.journal.known(&messages[1], MessageRecordsMax)
+		f.Receive(w, &stored, &k, messages, true)
+		f.deliver()
+		assert.True(t, f.waits(x), "%v", dead)
+		assert.Equal(t, map[bool]DependencyOutcome{true: DependencyDead}[dead == DieToo], f.journal.dependencies[pairEntry{x, ID{Ref: w}}].Outcome)
+	}
 }
 
 // A waiting task whose time to live ends dies, and tasks that wait for it learn of it.

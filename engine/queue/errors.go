@@ -19,6 +19,9 @@ var (
 	ErrTooManyQueues = errors.New("too many queues: delete queues or raise the limit")
 	// ErrQueueNotEmpty means that a queue cannot be deleted, because it has tasks.
 	ErrQueueNotEmpty = errors.New("the queue is not empty")
+	// ErrEndsPending is an ErrQueueNotEmpty: the queue has no tasks any more, but other tasks have not
+	// been told yet that its last ones ended.
+	ErrEndsPending = fmt.Errorf("%w: other tasks are being told of the ends of its tasks: try again", ErrQueueNotEmpty)
 	// ErrTooManyRecurring means that the tenant has the maximum number of recurring tasks in the
 	// shard, or that those of the shard have the maximum number of bytes.
 	ErrTooManyRecurring = errors.New("too many recurring tasks: delete some or raise the limit")

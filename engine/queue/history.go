@@ -19,9 +19,14 @@ func (h History) bytes() int64 { return int64(h.NewestBytes) + int64(h.BeforeByt
 // old. If the tenant's quota of bytes is exhausted, it omits the attempt, because a failure must
 // always take effect.
 func (r *retention) remember(ref *LeaseRef, a Attempt) {
+	r.queues.numbered(ref.Queue).counting().attempt(a.Outcome)
+	r.storeAttempt(ref, a)
+}
+
+// storeAttempt is remember for an attempt that no worker made.
+func (r *retention) storeAttempt(ref *LeaseRef, a Attempt) {
 	q := r.queues.numbered(ref.Queue)
 	c := &q.record.Counts
-	q.counting().attempt(a.Outcome)
 	r.recent.add(Failure{Tenant: q.record.Tenant, Queue: q.record.Name, Ref: ref.Ref, Number: ref.Attempt, Attempt: a})
 	// it starts a new part
 	if n, part := ref.Attempt, r.cfg.historyPart; n > 1 && (n-1)%part == 0 {

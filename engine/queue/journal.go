@@ -96,7 +96,7 @@ type Journal interface {
 	DropLink(ref Ref, to ID)
 	// FindLinked reports whether a task has links, whether committed or put by this batch.
 	FindLinked(ref Ref) bool
-	// PutMessage stores a message to a shard, in place of an earlier one with the same Seq.
+	// PutMessage stores a message to a shard, and replaces one with the same Seq.
 	PutMessage(to uint16, m *Message)
 	DropMessage(to uint16, seq uint64)
 	PutQueue(r *Record)

@@ -111,14 +111,11 @@ func (j *mapJournal) messagesTo(to uint16) (out []Message) {
 	return out
 }
 
-func (j *mapJournal) messageCounts() (counts []int) {
+func (j *mapJournal) outgoing() (to uint32) {
 	for at := range j.messages {
-		for len(counts) <= int(at.to) {
-			counts = append(counts, 0)
-		}
-		counts[at.to]++
+		to |= 1 << at.to
 	}
-	return counts
+	return to
 }
 
 // known returns what the journal knows about a message, with at most most links or records.

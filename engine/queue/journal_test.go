@@ -472,7 +472,7 @@ func (j *mapJournal) countDue(r Refill) (out []DueKey, at returnedKey, more bool
 // recovered returns the contents that a store would recover. It sets Attempt to 0 in settled refs
 // of leases.
 func (j *mapJournal) recovered() Recovered {
-	out := Recovered{Meta: j.meta, Reserved: j.reserved, Messages: j.messageCounts()}
+	out := Recovered{Meta: j.meta, Reserved: j.reserved, Outgoing: j.outgoing()}
 	_, out.NextExpiryMs = j.expired(0, 0, 0)
 	for k := range j.keys {
 		out.KeyBuckets = append(out.KeyBuckets, k.bucket)

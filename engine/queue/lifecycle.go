@@ -28,7 +28,7 @@ func (s *State) Delete(q *Queue) error {
 		return fmt.Errorf("%w: it has %d tasks", ErrQueueNotEmpty, held)
 	}
 	if q.record.Dependencies != (DependencyCounts{}) {
-		return fmt.Errorf("%w: other tasks are being told of the ends of its tasks: try again", ErrQueueNotEmpty)
+		return ErrEndsPending
 	}
 	if n := len(s.recurring.ofQueue(q)); n > 0 {
 		return fmt.Errorf("%w: it has %d recurring tasks", ErrQueueNotEmpty, n)

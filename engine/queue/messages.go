@@ -1,21 +1,16 @@
 package queue
 
-import (
-	"errors"
-	"fmt"
-)
-
-// ErrMessagesWait means that an EndedTask must wait until other shards have taken messages.
-var ErrMessagesWait = errors.New("too many messages wait for other shards")
+import "fmt"
 
 // MessageRecordsMax is the maximum number of links and Dependency records that messages which are
-// applied together work off.
+// applied together process.
 const MessageRecordsMax = TurnMax / 2
 
 // Known is what the store has about the dependencies of a task, as far as its messages need it. Like
 // the task, it must not have changed since it was read.
 type Known struct {
 	Linked   uint32                   // number of links
+	Result   *Result                  // the retained result of a task that is gone, for Links; or nil
 	Waiters  map[ID]bool              // the links to the waiting tasks of Links
 	Outcomes map[ID]DependencyOutcome // of the tasks of DependencyFinished and MemberFinished
 	Links    []ID                     // of an EndedTask: links after Message.Of
@@ -26,44 +21,43 @@ type Known struct {
 
 // Receive applies the messages for one task, in order. t is nil if the task is not stored. The
 // messages of this shard itself are removed with their effect; the sender removes the others.
-func (s *State) Receive(to Ref, t *Stored, k *Known, messages []Message, own bool) error {
+func (s *State) Receive(to Ref, t *Stored, k *Known, messages []Message, own bool) {
 	dp := &s.dependencies
 	for i := range messages {
 		m := &messages[i]
 		s.worked++
-		of := t // nil if the task is not the tenant's
+		task := t
 		if t != nil && s.numbered(to.Queue).record.Tenant != m.Tenant {
-			of = nil
+			task = nil
 		}
 		keep := false
 		switch m.Kind {
 		case Link:
-			dp.link(of, k, m)
+			dp.link(task, k, m)
 		case DependencyFinished, MemberFinished:
-			if of != nil && of.Waits() && s.dependencyFinished(of, k, m) {
-				t = nil // it does not wait any more
+			if task != nil && task.Waits() {
+				s.dependencyFinished(task, k, m)
 			}
 		case EndedTask:
-			var err error
-			if keep, err = dp.ended(k, m); err != nil {
-				return err
-			}
+			keep = dp.ended(k, m)
 		case DroppedTask:
 			keep = dp.dropped(k, m)
 		}
 		if own && !keep {
-			dp.drop(uint16(dp.cfg.Shard), m.Seq)
+			s.journal.DropMessage(uint16(dp.cfg.Shard), m.Seq)
 		}
 	}
-	return nil
 }
 
 // link makes a link from a task to the task m.Of that waits for it.
 func (dp *dependencies) link(t *Stored, k *Known, m *Message) {
 	answer := Message{Kind: DependencyFinished, Ref: m.Of.Ref, Tenant: m.Tenant, Of: dp.id(m.Ref)}
 	switch {
-	case k.Waiters[m.Of]: // even if the task is gone: then its EndedTask is not worked off yet
+	case k.Waiters[m.Of]: // even if the task was removed: then its EndedTask is not processed yet
 		return
+	case t == nil && k.Result != nil && k.Result.RetainedUntilMs > dp.nowMs:
+		answer.Outcome = DependencyDone
+		answer.Result, answer.Omitted = keptPart(k.Result.Value)
 	case t == nil:
 		answer.Outcome = DependencyMissing
 	case k.Linked >= WaitersMax:
@@ -88,12 +82,7 @@ func (dp *dependencies) link(t *Stored, k *Known, m *Message) {
 
 // ended tells some of the tasks that wait for a task how it finished. A dead task keeps its links,
 // because it may be redriven. more is true if the message must be delivered again.
-func (dp *dependencies) ended(k *Known, m *Message) (more bool, err error) {
-	for _, id := range k.Links {
-		if dp.stored[id.Shard] >= outboxMax {
-			return true, ErrMessagesWait
-		}
-	}
+func (dp *dependencies) ended(k *Known, m *Message) (more bool) {
 	q := dp.queues.numbered(m.Ref.Queue)
 	for _, id := range k.Links {
 		dp.send(id.Shard, Message{
@@ -114,10 +103,10 @@ func (dp *dependencies) ended(k *Known, m *Message) (more bool, err error) {
 		q.record.Dependencies.Linked--
 	}
 	dp.queues.touch(q)
-	return k.More, nil
+	return k.More
 }
 
-// dropped removes some of the records of a task that is gone.
+// dropped removes some of the records of a removed task.
 func (dp *dependencies) dropped(k *Known, m *Message) (more bool) {
 	q := dp.queues.numbered(m.Ref.Queue)
 	for _, id := range k.Records {
@@ -134,9 +123,9 @@ func (dp *dependencies) dropped(k *Known, m *Message) (more bool) {
 	return false
 }
 
-// dependencyFinished records that a task finished for which the task t waits. It returns true if t
-// does not wait any more.
-func (s *State) dependencyFinished(t *Stored, k *Known, m *Message) (over bool) {
+// dependencyFinished records that a task finished, and that t waits for it. Afterwards t waits, or is
+// ready or dead: further messages of the same delivery are applied to it.
+func (s *State) dependencyFinished(t *Stored, k *Known, m *Message) {
 	w := &t.Waiting
 	left := &w.After
 	if m.Kind == MemberFinished {
@@ -144,14 +133,14 @@ func (s *State) dependencyFinished(t *Stored, k *Known, m *Message) (over bool) 
 	}
 	before := k.Outcomes[m.Of]
 	if *left == 0 || m.Outcome.rank() <= before.rank() {
-		return false // it has all members, or the message is outdated
+		return // it has all members, or the message is outdated
 	}
 	counts := w.counts(m.Outcome) && !w.counts(before)
 	dies := m.Outcome == DependencyRefused || w.Dead == DieToo && (m.Outcome == DependencyDead || m.Outcome == DependencyRemoved)
 	if before == 0 {
 		// More members than w.Total may have died without being counted.
 		if !counts && !dies && w.Recorded >= w.Total {
-			return false
+			return
 		}
 		w.Recorded++
 	}
@@ -178,24 +167,23 @@ func (s *State) dependencyFinished(t *Stored, k *Known, m *Message) (over bool) 
 		ref := t.ref()
 		ref.Attempt++
 		failed := dependencyError(m)
-		s.remember(&ref, Attempt{EndedAtMs: s.nowMs, Outcome: Failed, Error: failed})
+		s.storeAttempt(&ref, Attempt{EndedAtMs: s.nowMs, Outcome: Failed, Error: failed})
 		s.withdraw(t)
 		s.die(&ref, t.Progress.Token, DependencyDied, lastAttempt{error: failed})
-		return true
+		t.HasDue, t.Dead = false, true
 	case w.Unfinished() == 0:
 		s.move(t, t.Priority(), s.nowMs)
-		return true
+		t.Progress.DueAtMs = s.nowMs
 	}
-	return false
 }
 
 func dependencyError(m *Message) string {
 	switch m.Outcome {
 	case DependencyRefused:
-		return fmt.Sprintf("task %s already has %d waiting tasks: let fewer tasks wait for it", m.Of, WaitersMax)
+		return fmt.Sprintf("%d tasks have already named task %s in after: use a batch", WaitersMax, m.Of)
 	case DependencyRemoved:
-		return fmt.Sprintf("task %s, for which this task waited, was cancelled or purged", m.Of)
+		return fmt.Sprintf("this task waited for task %s, which was cancelled or purged", m.Of)
 	case DependencyDone, DependencyDead, DependencyMissing:
 	}
-	return fmt.Sprintf("task %s, for which this task waited, died", m.Of)
+	return fmt.Sprintf("this task waited for task %s, which died", m.Of)
 }

@@ -36,8 +36,8 @@ type Recovered struct {
 	// Sums contains the tenants' charges for the records in these buckets.
 	Sums      []Sum
 	Recurring []RecoveredRecurring
-	// Messages contains the number of stored messages, by the shard that they are for.
-	Messages []int
+	// Outgoing has bit n set if messages to shard n are stored.
+	Outgoing uint32
 	// NextExpiryMs is the earliest time when a task's time to live ends; 0 or math.MaxInt64 if
 	// there is no such task.
 	NextExpiryMs int64
@@ -75,8 +75,10 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		env: &s.env, queues: &s.queues, batches: map[uint64]*lease{},
 		nextBatch: max(from.Meta.NextBatch, from.Reserved.Batch, 1),
 	}
-	s.dependencies = dependencies{env: &s.env, accounts: &s.accounts, queues: &s.queues, watches: &s.watches, leases: &s.leases}
-	s.dependencies.recover(from.Messages)
+	s.dependencies = dependencies{
+		env: &s.env, accounts: &s.accounts, queues: &s.queues, watches: &s.watches, leases: &s.leases,
+		sent: from.Outgoing, // so that the caller delivers them
+	}
 	s.retention = retention{
 		env: &s.env, accounts: &s.accounts, queues: &s.queues, watches: &s.watches, depends: &s.dependencies,
 		keys:    newBuckets(KeptKeys, keyBucketMs(s.cfg.KeyWindowMs), from.KeyBuckets, from.Sums),

@@ -40,7 +40,7 @@ const (
 	// The task continues to wait: a dead task can be redriven, and an operator can reschedule the
 	// waiting task.
 	DeadDependency_DEAD_DEPENDENCY_WAIT DeadDependency = 1
-	// The dead task counts as finished.
+	// The task that died, or was cancelled or purged, counts as finished.
 	DeadDependency_DEAD_DEPENDENCY_RUN DeadDependency = 2
 	// The waiting task becomes a dead letter.
 	DeadDependency_DEAD_DEPENDENCY_DIE DeadDependency = 3
@@ -416,7 +416,8 @@ const (
 	DependencyOutcome_DEPENDENCY_OUTCOME_DEAD        DependencyOutcome = 2
 	// The task was cancelled or purged, or its queue was deleted.
 	DependencyOutcome_DEPENDENCY_OUTCOME_REMOVED DependencyOutcome = 3
-	// The task did not exist when the waiting task was enqueued.
+	// The server found no such task just after the enqueue of the waiting task, nor a retained result:
+	// it was already done or removed, or never existed. It counts as done.
 	DependencyOutcome_DEPENDENCY_OUTCOME_NOT_FOUND DependencyOutcome = 4
 	// 10,000 other tasks waited for the task already. The waiting task becomes a dead letter.
 	DependencyOutcome_DEPENDENCY_OUTCOME_REFUSED DependencyOutcome = 5
@@ -2942,7 +2943,8 @@ type Dependency struct {
 	Outcome DependencyOutcome      `protobuf:"varint,2,opt,name=outcome,proto3,enum=prony.queue.v1.DependencyOutcome" json:"outcome,omitempty"`
 	// The result of a task that is done, if it has at most 4 KiB.
 	Result []byte `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
-	// The task is done with a longer result.
+	// The task is done, but its result is not in the list: it is longer than 4 KiB, or the tenant's quota
+	// of bytes had no room for it.
 	ResultOmitted bool `protobuf:"varint,4,opt,name=result_omitted,json=resultOmitted,proto3" json:"result_omitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -25,7 +25,7 @@ const (
 )
 
 // couriers delivers the stored messages of a shard: for each shard that has messages, one goroutine
-// runs until there are none. It delivers the oldest messages, waits until their effects are durable,
+// runs until all are delivered. It delivers the oldest messages, waits until their effects are durable,
 // and then removes them.
 type couriers struct {
 	shard *Shard
@@ -123,7 +123,7 @@ func (c *couriers) deliver(to uint16, messages []queue.Message) error {
 	return err
 }
 
-// ownBatch returns the first messages that can be applied together. Of the messages that work off
+// ownBatch returns the first messages that can be applied together. Of the messages that process
 // records of one task, only the first can.
 func ownBatch(messages []queue.Message) []queue.Message {
 	works := map[queue.Ref]bool{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pronybench/prony/engine/queue"
 )
@@ -11,6 +12,12 @@ import (
 // deleteTries limits the attempts of Group.Delete, since producers may enqueue tasks faster than
 // Delete removes them.
 const deleteTries = 3
+
+// Group.Delete waits this long, and then twice as long each time, up to toldWaitMax.
+const (
+	toldWaitMin = 5 * time.Millisecond
+	toldWaitMax = 2 * time.Second
+)
 
 // Delete removes a queue that has no tasks. It fails with queue.ErrQueueNotEmpty if the queue has
 // tasks. Existing waiters of the queue continue to wait, and get the tasks of a new queue of the
@@ -32,8 +39,8 @@ func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 // Delete removes a queue from all shards of this process. With force, it first removes the queue's
 // recurring tasks, and its tasks in any state, and returns how many tasks it removed. Without
 // force, Delete fails with queue.ErrQueueNotEmpty and changes nothing if a shard has tasks or
-// recurring tasks of the queue. If Delete fails in
-// another way, or ctx ends, some shards may have deleted the queue.
+// recurring tasks of the queue. If Delete fails in another way, or ctx ends, some shards may have
+// deleted the queue.
 func (g *Group) Delete(ctx context.Context, tenant, name string, force bool) (removed uint64, err error) {
 	for try := range deleteTries {
 		st, err := g.QueueStats(ctx, tenant, name)
@@ -43,10 +50,10 @@ func (g *Group) Delete(ctx context.Context, tenant, name string, force bool) (re
 		if err := g.dropRecurring(ctx, tenant, name, force); err != nil {
 			return removed, err
 		}
-		held := st.Ready + st.Delayed + st.Leased + st.Dead
+		held := st.Stored()
 		switch {
 		case held == 0:
-			return removed, g.deleteEmpty(ctx, &st)
+			return removed, g.deleteTold(ctx, &st)
 		case !force:
 			return removed, fmt.Errorf("%w: it has %d tasks; remove them, or force the deletion", queue.ErrQueueNotEmpty, held)
 		case try == deleteTries-1:
@@ -74,6 +81,22 @@ func (g *Group) empty(ctx context.Context, tenant, name string) (removed uint64,
 		}
 	}
 	return removed, nil
+}
+
+// deleteTold deletes a queue without tasks. It waits until the tasks that waited for the queue's last tasks
+// have been told of their ends.
+func (g *Group) deleteTold(ctx context.Context, st *queue.Stats) error {
+	for wait := toldWaitMin; ; wait *= 2 {
+		err := g.deleteEmpty(ctx, st)
+		if !errors.Is(err, queue.ErrEndsPending) || wait > toldWaitMax {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+	}
 }
 
 func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {

@@ -178,7 +178,8 @@ func TestATaskWaitsForTasksOfAllShards(t *testing.T) {
 	f.nothingLeft()
 }
 
-// A task that is done when another one names it counts as missing, and one that is dead as dead.
+// A task that is done when another one names it counts as missing, or as done if its result is
+// retained. One that is dead counts as dead.
 func TestATaskMayWaitForTasksThatFinishedBefore(t *testing.T) {
 	f := startGroup(t, vfs.NewMem(), 2, nil)
 	defer f.stop()
@@ -187,12 +188,18 @@ func TestATaskMayWaitForTasksThatFinishedBefore(t *testing.T) {
 		f.complete(f.one(done, "a"), []byte("r"))
 		dead := f.enqueueIn(shard, queue.NewTask{Queue: "a", MaxAttempts: 1})
 		f.settle(f.one(dead, "a").settlement(queue.Fail))
-		w := f.enqueueIn(0, depending(t, "w", []string{done.String(), dead.String()}, 0, "", queue.WaitForDead))
+		retained := f.enqueueIn(shard, queue.NewTask{Queue: "a", RetentionMs: 60_000})
+		f.complete(f.one(retained, "a"), []byte("retained"))
+		w := f.enqueueIn(0, depending(t, "w", []string{done.String(), dead.String(), retained.String()}, 0, "", queue.WaitForDead))
 		until(t, func() bool { found, _ := f.lookup(w); return found.WaitingFor == 1 })
 		f.settled()
 		got, waitingFor := f.dependencies(w, 10)
 		assert.Equal(t, uint32(1), waitingFor)
-		assert.Equal(t, []queue.Dependency{{ID: done, Outcome: queue.DependencyMissing}, {ID: dead, Outcome: queue.DependencyDead}}, got)
+		assert.Equal(t, []queue.Dependency{
+			{ID: done, Outcome: queue.DependencyMissing},
+			{ID: dead, Outcome: queue.DependencyDead},
+			{ID: retained, Outcome: queue.DependencyDone, Result: []byte("retained")},
+		}, got)
 		changed := receive(t, ask(t, func(r func([]error, error)) error {
 			return f.here.Load().shards[shard].Change(Redrive, tenant, []queue.Ref{dead.Ref}, r)
 		}))
@@ -204,6 +211,26 @@ func TestATaskMayWaitForTasksThatFinishedBefore(t *testing.T) {
 		f.complete(f.one(w, "w"), nil)
 		f.nothingLeft()
 	}
+}
+
+// A queue with waiting tasks has tasks. Its forced deletion waits until other tasks know the ends of its
+// tasks.
+func TestAQueueWithWaitingTasksIsDeleted(t *testing.T) {
+	f := startGroup(t, vfs.NewMem(), 2, nil)
+	defer f.stop()
+	a := f.enqueueIn(0, queue.NewTask{Queue: "a"})
+	w := f.enqueueIn(1, depending(t, "w", []string{a.String()}, 0, "", queue.WaitForDead))
+	x := f.enqueueIn(0, depending(t, "x", []string{w.String()}, 0, "", queue.RunAnyway))
+	_, err := f.Delete(t.Context(), tenant, "w", false)
+	require.ErrorIs(t, err, queue.ErrQueueNotEmpty)
+	for _, name := range []string{"w", "a"} {
+		removed, err := f.Delete(t.Context(), tenant, name, true)
+		require.NoError(t, err, name)
+		assert.EqualValues(t, 1, removed, name)
+	}
+	_, err = f.lookup(w)
+	require.ErrorIs(t, err, ErrNotFound)
+	f.becomes(x, Ready)
 }
 
 // What happens to a waiting task when a task that it waits for dies, or is cancelled or purged, is
@@ -242,7 +269,7 @@ func TestAWaitingTaskOutlivesADeadTaskAsItChooses(t *testing.T) {
 					f.settled()
 					found := f.becomes(w, state)
 					if state == Dead {
-						assert.Equal(t, fmt.Sprintf("task %s, for which this task waited, %s", a, end.text), found.LastError)
+						assert.Equal(t, fmt.Sprintf("this task waited for task %s, which %s", a, end.text), found.LastError)
 						page, err := f.List(t.Context(), List{Tenant: tenant, Queue: "w", State: Dead, Limit: 2}, ListPlace{})
 						require.NoError(t, err)
 						require.Len(t, page.Tasks, 1)

@@ -35,7 +35,7 @@ func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stat
 	return merged[0], nil
 }
 
-// Purge removes ready, delayed and waiting tasks of a queue: in each shard at most as many as there were
+// Purge removes ready, delayed and waiting tasks of a queue: in each shard at most the number of them
 // when its purge began. It returns the number of removed tasks. Shards decide other commands in
 // between. If ctx ends, Purge stops part-way.
 func (g *Group) Purge(ctx context.Context, tenant, name string) (removed uint64, err error) {

@@ -71,9 +71,7 @@ func (c *receiving) resolve(d *decider, i int, f *Found, err error) {
 		c.err = err
 		return
 	}
-	if err := d.state.Receive(c.refs[i], t, &c.known[i], c.messages[i], c.own); err != nil {
-		c.err = err
-	}
+	d.state.Receive(c.refs[i], t, &c.known[i], c.messages[i], c.own)
 }
 
 // delivered removes messages to another shard that the other shard has received.

@@ -121,32 +121,32 @@ func (s *Reads) Messages(to uint16, limit, bytesMax int) (out []queue.Message, e
 	return out, err
 }
 
-// messageCounts returns the number of messages, by the shard that they are for.
-func (s *Reads) messageCounts() (counts []int, err error) {
-	err = s.scan(StepOther, []byte{record.PrefixMessage}, []byte{record.PrefixMessage}, func(k, _ []byte) (bool, error) {
-		to, _, err := record.ParseMessageKey(k)
+// outgoing returns the shards that have stored messages: bit n stands for shard n.
+func (s *Reads) outgoing() (to uint32, err error) {
+	for n := range uint16(32) {
+		prefix := record.MessagePrefix(n)
+		err = s.scan(StepOther, prefix, prefix, func(_, _ []byte) (bool, error) {
+			to |= 1 << n
+			return false, nil
+		})
 		if err != nil {
-			return false, err
+			return 0, err
 		}
-		for len(counts) <= int(to) {
-			counts = append(counts, 0)
-		}
-		counts[to]++
-		return true, nil
-	})
-	return counts, err
+	}
+	return to, nil
 }
 
 // Known reads what the messages for a task need to know. It reads at most left links and Dependency
 // records, which it subtracts from left.
 func (s *Reads) Known(ref queue.Ref, messages []queue.Message, left *int) (k queue.Known, err error) {
 	k.Waiters, k.Outcomes = map[queue.ID]bool{}, map[queue.ID]queue.DependencyOutcome{}
-	r := s.live()
+	r, links := s.live(), false
 	for i := range messages {
 		m := &messages[i]
 		s.by(StepOther).gets.Add(1)
 		switch m.Kind {
 		case queue.Link:
+			links = true
 			if k.Waiters[m.Of], err = exists(r, record.PairKey(record.PrefixLink, ref, m.Of)); err != nil {
 				return k, err
 			}
@@ -172,7 +172,27 @@ func (s *Reads) Known(ref queue.Ref, messages []queue.Message, left *int) (k que
 			return k, err
 		}
 	}
-	return k, nil
+	if links {
+		k.Result, err = s.resultOfGone(r, ref)
+	}
+	return k, err
+}
+
+// resultOfGone returns the result of a task that is not stored any more, or nil.
+func (s *Reads) resultOfGone(r reader, ref queue.Ref) (*queue.Result, error) {
+	stored, err := exists(r, record.RefKey(record.PrefixTask, ref))
+	if err != nil || stored {
+		return nil, err
+	}
+	buckets, err := s.buckets(record.PrefixResult)
+	if err != nil {
+		return nil, err
+	}
+	result, found, err := s.Result(ref, buckets)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &result, nil
 }
 
 // pairs returns the ids in the pair keys of a task, after m.Of if m.Begun.

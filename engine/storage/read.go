@@ -289,7 +289,7 @@ func (s *Reads) Recover() (queue.Recovered, error) {
 	if out.Recurring, err = s.recurring(); err != nil {
 		return out, err
 	}
-	if out.Messages, err = s.messageCounts(); err != nil {
+	if out.Outgoing, err = s.outgoing(); err != nil {
 		return out, err
 	}
 	_, out.NextExpiryMs, err = s.Expired(0, 0, 0)

@@ -48,7 +48,7 @@ func (s *samples) add(q *adminpb.Queue) []sample {
 		all = all[1:]
 	}
 	latest := sample{
-		at: now, depth: float64(q.GetReady() + q.GetDelayed() + q.GetLeased()),
+		at: now, depth: float64(q.GetReady() + q.GetDelayed() + q.GetWaiting() + q.GetLeased()),
 		enters: q.GetEnqueuedPerS(), leaves: q.GetCompletedPerS(), failures: failuresOf(q),
 	}
 	if n := len(all); n > 0 && now.Sub(all[n-1].at) < sampleEvery {

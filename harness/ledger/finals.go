@@ -3,7 +3,7 @@ package ledger
 import "fmt"
 
 // WatchFinals makes the ledger check the final tasks of batches. Each size consecutive tasks of a
-// producer are a batch: the final task, and the members for which it waits. A final task that is
+// producer are a batch: the final task, and its members, which it waits for. A final task that is
 // delivered before the completion of each of its members was requested counts as premature.
 //
 // WatchFinals must be called before the first task is sent. The caller must then call Delivered for

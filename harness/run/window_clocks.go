@@ -100,7 +100,7 @@ func (c *clocks) cores(m *measured) error {
 	return err
 }
 
-// perCycle adds the CPU time and the waits per cycle of the generator and of the servers, and the
+// perCycle adds the CPU time and the context switches per cycle of the generator and of the servers, and the
 // bytes that the servers wrote. If no server has a separate process, it adds only the CPU time of the
 // generator's process and these bytes.
 func (c *clocks) perCycle(m *measured) error {

@@ -79,7 +79,7 @@ type Workload struct {
 	// it.
 	Key float64 `json:"key,omitzero"`
 	// FinalTasks makes each enqueue call a batch: its first task is the final task, and the others
-	// are the members for which it waits.
+	// are its members, which it waits for.
 	FinalTasks bool `json:"final_tasks,omitzero"`
 	// Headers is the number of headers of each task.
 	Headers int `json:"headers,omitzero"`

@@ -19,9 +19,9 @@ import (
 
 // change declares what the log has of a call that changes something.
 type change struct {
-	// in are fields of the request. Of a list, the log has the length.
+	// in are fields of the request. A list is logged as its length.
 	in []protoreflect.Name
-	// out are fields of the answer. Of results, the log has the number of refused items.
+	// out are fields of the answer. Results are logged as the number of refused items.
 	out []protoreflect.Name
 }
 
@@ -76,9 +76,10 @@ type audited struct {
 }
 
 // Audited returns a service that logs each call that changes something, in one line: the caller, its
-// address, the call, what it names, and the outcome. A refused call is logged too. All services of a
-// node for operators use the same one, so a call is logged once, at the node that receives it from
-// a client.
+// address, the call, the fields that change declares, and the outcome. A refused call is logged too.
+// The gRPC and REST listeners and the page for operators of a node share one audited service. Calls
+// that nodes forward to each other bypass it, so each call is logged once, by the node that received
+// it from the client.
 func Audited(s adminpb.AdminServiceServer, log *slog.Logger) adminpb.AdminServiceServer {
 	return &audited{s, log}
 }
@@ -139,8 +140,7 @@ func isID(text string) bool {
 	return err == nil || access.IsTokenID(text)
 }
 
-// appendList appends the length of a list. Of a list of results, it appends the number of refused
-// items.
+// appendList appends the length of a list, or the number of refused items of a list of results.
 func appendList(about []slog.Attr, key string, list protoreflect.List) []slog.Attr {
 	if key != "results" {
 		return append(about, slog.Int(key, list.Len()))

@@ -5,8 +5,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// dependencies checks that what tasks wait for and the links to waiting tasks belong to tasks, or to
-// tasks that are gone and whose messages will remove them, and that the queues count them.
+// dependencies checks that Waiting, Dependency and link records belong to tasks, or to removed tasks with
+// a message that will remove the records, and that the queues count them.
 func (c *checker) dependencies() error {
 	pending, err := c.messages()
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *checker) dependencies() error {
 				return false, err
 			}
 			found[ref.Queue] = n
-			// If the task is gone, a message removes its records, some per turn.
+			// If the task was removed, a message removes its records, some per turn.
 			if whole, err = c.s.Exists(record.RefKey(record.PrefixTask, ref)); err != nil {
 				return false, err
 			}

@@ -33,16 +33,16 @@ func Section(p *doc.Document, r *result.Result) {
 		cycleTimeTable(p, times, result.MergeStages(rounds))
 		storageStepsTable(p, steps)
 		areasTable(p, areas)
-		waits(p, rounds)
+		switches(p, rounds)
 	}
 }
 
-// waits shows how often threads slept in a cycle: each wake-up of another thread costs CPU time and
+// switches shows how often threads slept in a cycle: each wake-up of another thread costs CPU time and
 // latency that no area of the code explains.
-func waits(p *doc.Document, rounds []result.Round) {
+func switches(p *doc.Document, rounds []result.Round) {
 	server, client := medianOf(rounds, result.ServerSwitchesPerCycle), medianOf(rounds, result.ClientSwitchesPerCycle)
 	if server != "" && client != "" {
-		p.Paragraph("A thread of the servers gave up its CPU to wait %s times per cycle, and a thread of the load generator %s times. These are"+
+		p.Paragraph("Per cycle, the threads of the servers gave up their CPU to wait %s times in total, those of the load generator %s times. These are"+
 			" voluntary context switches, medians of the timed rounds.", server, client)
 	}
 }
