@@ -24,8 +24,8 @@ const MembersMax = 100_000
 // The batch is not stored atomically. If EnqueueWithFinal fails, or the program ends before it
 // returns, the final task may wait for members that were not stored. Call it again then, with the same
 // tasks: this stores what is missing, and nothing twice. It requires that final has a Key, and that
-// the second call begins within the window of keys of the queues. A member without a Key gets the Key
-// of the final task followed by "/" and the index of the member. A member with a Key of its own that
+// the second call begins within the window of keys of the queues. A member without a Key gets the
+// final task's id followed by "/" and the index of the member. A member with a Key of its own that
 // another task of its queue holds is not stored, and the final task waits for it in vain. If the final
 // task has no Key, all generated keys are new, so a second call stores another batch.
 //
@@ -38,11 +38,13 @@ func (p *Producer) EnqueueWithFinal(ctx context.Context, final Task, members []T
 	if final.Key == "" {
 		final.Key = rand.Text()
 	}
-	if final.Unique != nil && final.Unique.Conflict == ReplaceWaiting {
-		return "", nil, fmt.Errorf("final: %w: unique would replace the final task of an earlier call: choose another conflict", ErrInvalidArgument)
+	if u := final.Unique; u != nil && u.Conflict != ReturnFirst {
+		return "", nil, fmt.Errorf("final: %w: a second call could not find the final task of the first: set the conflict of unique to ReturnFirst", ErrInvalidArgument)
 	}
-	if n := len(final.Key) + len(memberKey("", len(members)-1)); n > keyMax {
-		return "", nil, fmt.Errorf("final: %w: its key has %d characters, and the keys of the members would have %d: at most %d", ErrInvalidArgument, len(final.Key), n, keyMax)
+	for i := range members {
+		if u := members[i].Unique; u != nil && (u.Scope != ForATime || u.Conflict != ReturnFirst) {
+			return "", nil, fmt.Errorf("member %d: %w: a second call could store it twice: set the scope of unique to ForATime and its conflict to ReturnFirst", i, ErrInvalidArgument)
+		}
 	}
 	final.BatchSize = uint32(len(members))
 	if id, err = p.Enqueue(ctx, final); err != nil {
@@ -57,7 +59,7 @@ func (p *Producer) EnqueueWithFinal(ctx context.Context, final Task, members []T
 			t := members[i]
 			t.Batch = id
 			if t.Key == "" {
-				t.Key = memberKey(final.Key, i)
+				t.Key = id + "/" + strconv.Itoa(i)
 			}
 			if bytes += t.bytes(); bytes > frameBytesMax && len(frame) > 0 {
 				break
@@ -77,11 +79,6 @@ func (p *Producer) EnqueueWithFinal(ctx context.Context, final Task, members []T
 	}
 	return id, ids, nil
 }
-
-// keyMax is the maximum length of an idempotency key.
-const keyMax = 128
-
-func memberKey(final string, i int) string { return final + "/" + strconv.Itoa(i) }
 
 // Dependencies iterates over the finished tasks that a task waited for: those of its After, and the
 // members of its batch. It requests them page by page. After an error it ends. The error is ErrNotFound

@@ -48,7 +48,8 @@ type Message struct {
 	Ref    Ref    // the task that the message is for, in the shard that it is for
 	Tenant string // of both tasks
 	// Of is the waiting task of a Link, and the finished task of a DependencyFinished or
-	// MemberFinished. If Begun, it is the waiting task of the last link that an EndedTask processed.
+	// MemberFinished. If Begun, it is the task of the last link of an EndedTask, or of the last record
+	// of a DroppedTask, that was processed.
 	Of      ID
 	Begun   bool
 	Outcome DependencyOutcome
@@ -104,10 +105,11 @@ func (dp *dependencies) send(to uint16, m Message) {
 }
 
 // Outgoing returns the shards to which messages were sent since the last call: bit n stands for shard n.
-func (s *State) Outgoing() uint32 {
-	sent := s.dependencies.sent
+// The Seqs of these messages, and of all earlier ones, are less than below.
+func (s *State) Outgoing() (to uint32, below uint64) {
+	to = s.dependencies.sent
 	s.dependencies.sent = 0
-	return sent
+	return to, s.leases.nextBatch
 }
 
 // Delivered removes messages to another shard, whose effect is durable.

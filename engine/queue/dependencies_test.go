@@ -128,7 +128,8 @@ func TestATaskWithoutDependenciesCostsNothing(t *testing.T) {
 	f.Settle(f.now, "t", []Settlement{{Ref: d.Ref, Token: d.Token, Action: Complete}}, out)
 	require.NoError(t, out[0])
 	assert.Zero(t, reads.linked)
-	assert.Zero(t, f.Outgoing())
+	to, _ := f.Outgoing()
+	assert.Zero(t, to)
 	q, _ := f.Named("t", "q")
 	assert.Equal(t, DependencyCounts{}, q.record.Dependencies)
 }
@@ -215,6 +216,21 @@ func TestResultsOfDependenciesAreCharged(t *testing.T) {
 	f.Flush()
 	assert.Equal(t, QueueBytes("t", "a")+QueueBytes("t", "w"), account.bytes)
 	require.NoError(t, f.Delete(q))
+}
+
+// The retained result of a finished task is for its tenant alone.
+func TestAResultIsForItsTenant(t *testing.T) {
+	f := newFixture(t, Config{Shards: 2})
+	a := f.fill("a", 1)[0]
+	for tenant, want := range map[string]DependencyOutcome{"t": DependencyDone, "other": DependencyMissing} {
+		k := Known{Result: &Result{RetainedUntilMs: f.now + 1, Value: []byte("r")}}
+		f.Receive(a, nil, &k, []Message{{Kind: Link, Ref: a, Tenant: tenant, Of: ID{Shard: 1}}}, false)
+		sent := f.journal.messagesTo(1)
+		require.Len(t, sent, 1)
+		assert.Equal(t, want, sent[0].Outcome, tenant)
+		assert.Equal(t, want == DependencyDone, sent[0].Result != nil, tenant)
+		f.Delivered(1, sent)
+	}
 }
 
 // A link that arrives together with the last message that a waiting task waits for finds the task, which

@@ -26,14 +26,14 @@ func (s *State) Receive(to Ref, t *Stored, k *Known, messages []Message, own boo
 	for i := range messages {
 		m := &messages[i]
 		s.worked++
-		task := t
-		if t != nil && s.numbered(to.Queue).record.Tenant != m.Tenant {
-			task = nil
+		task, result := t, k.Result
+		if q, exists := s.byID[to.Queue]; !exists || q.record.Tenant != m.Tenant {
+			task, result = nil, nil
 		}
 		keep := false
 		switch m.Kind {
 		case Link:
-			dp.link(task, k, m)
+			dp.link(task, result, k, m)
 		case DependencyFinished, MemberFinished:
 			if task != nil && task.Waits() {
 				s.dependencyFinished(task, k, m)
@@ -50,14 +50,14 @@ func (s *State) Receive(to Ref, t *Stored, k *Known, messages []Message, own boo
 }
 
 // link makes a link from a task to the task m.Of that waits for it.
-func (dp *dependencies) link(t *Stored, k *Known, m *Message) {
+func (dp *dependencies) link(t *Stored, result *Result, k *Known, m *Message) {
 	answer := Message{Kind: DependencyFinished, Ref: m.Of.Ref, Tenant: m.Tenant, Of: dp.id(m.Ref)}
 	switch {
 	case k.Waiters[m.Of]: // even if the task was removed: then its EndedTask is not processed yet
 		return
-	case t == nil && k.Result != nil && k.Result.RetainedUntilMs > dp.nowMs:
+	case t == nil && result != nil && result.RetainedUntilMs > dp.nowMs:
 		answer.Outcome = DependencyDone
-		answer.Result, answer.Omitted = keptPart(k.Result.Value)
+		answer.Result, answer.Omitted = keptPart(result.Value)
 	case t == nil:
 		answer.Outcome = DependencyMissing
 	case k.Linked >= WaitersMax:
@@ -111,10 +111,12 @@ func (dp *dependencies) dropped(k *Known, m *Message) (more bool) {
 	q := dp.queues.numbered(m.Ref.Queue)
 	for _, id := range k.Records {
 		dp.journal.DropDependency(m.Ref, id)
+		m.Of, m.Begun = id, true
 		dp.worked++
 	}
 	dp.queues.touch(q)
 	if k.More {
+		dp.journal.PutMessage(uint16(dp.cfg.Shard), m)
 		return true
 	}
 	dp.journal.DropWaiting(m.Ref)
@@ -132,7 +134,7 @@ func (s *State) dependencyFinished(t *Stored, k *Known, m *Message) {
 		left = &w.Members
 	}
 	before := k.Outcomes[m.Of]
-	if *left == 0 || m.Outcome.rank() <= before.rank() {
+	if *left == 0 && before == 0 || m.Outcome.rank() <= before.rank() {
 		return // it has all members, or the message is outdated
 	}
 	counts := w.counts(m.Outcome) && !w.counts(before)

@@ -35,13 +35,20 @@ type couriers struct {
 	mu      sync.Mutex
 	running uint32 // bit n is set while a goroutine delivers the messages to shard n
 	more    uint32 // messages to shard n were sent since its goroutine last read them
+	below   uint64 // messages with lower Seqs are durable
+	// from has, for each shard, a lower bound of the Seqs of its messages, so that the removed ones are
+	// not read again.
+	from [ShardsMax]uint64
 }
 
-// wake starts the delivery of messages that are visible in the store. Bit n of to stands for shard n.
-func (c *couriers) wake(to uint32) {
+// wake starts the delivery of durable messages. Bit n of to stands for shard n. The Seqs of all durable
+// messages are less than below. A store shows messages before they are durable, and they must not take
+// effect in other shards until then.
+func (c *couriers) wake(to uint32, below uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.more |= to
+	c.below = max(c.below, below)
 	start := to &^ c.running
 	if c.ctx.Err() != nil {
 		return
@@ -54,10 +61,17 @@ func (c *couriers) wake(to uint32) {
 }
 
 // begin is called before messages are read.
-func (c *couriers) begin(to uint16) {
+func (c *couriers) begin(to uint16) (from, below uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.more &^= 1 << to
+	return c.from[to], c.below
+}
+
+func (c *couriers) readFrom(to uint16, seq uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.from[to] = seq
 }
 
 // rest reports whether the goroutine ends, because it read no messages and none were sent since.
@@ -76,8 +90,8 @@ func (c *couriers) run(to uint16) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for c.ctx.Err() == nil {
-		c.begin(to)
-		messages, err := c.shard.store.Messages(to, courierMessagesMax, courierBytesMax)
+		from, below := c.begin(to)
+		messages, err := c.shard.store.Messages(to, from, below, courierMessagesMax, courierBytesMax)
 		switch {
 		case err != nil:
 			c.shard.fail(fmt.Errorf("read messages to shard %d: %w", to, err))
@@ -88,6 +102,7 @@ func (c *couriers) run(to uint16) {
 			}
 			continue
 		}
+		c.readFrom(to, messages[0].Seq)
 		switch err = c.deliver(to, messages); {
 		case err == nil:
 			wait = courierWaitMin

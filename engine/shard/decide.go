@@ -24,6 +24,7 @@ type turn struct {
 	grants    []queue.Grant
 	cancelled []queue.CancelledLease
 	sent      uint32 // the shards to which messages were sent: see queue.State.Outgoing
+	sentBelow uint64
 }
 
 // decider decides the commands of a shard. The deciding goroutine owns it.
@@ -89,7 +90,7 @@ func (d *decider) decideAndCommit(t *turn) {
 	}()
 	d.decide(t)
 	d.commits.submit(t)
-	t.sent = d.state.Outgoing()
+	t.sent, t.sentBelow = d.state.Outgoing()
 	d.readSubmitted(t.err)
 	if t.err == nil {
 		t.commands = d.refills.take(t.commands)

@@ -368,11 +368,16 @@ func TestTheLastTaskOfABatchFollowsAllMembers(t *testing.T) {
 func TestACourierReadsAgainBeforeItEnds(t *testing.T) {
 	c := &couriers{ctx: t.Context(), running: 1 << 2}
 	c.begin(2) // and it reads nothing
-	c.wake(1 << 2)
+	c.wake(1<<2, 7)
 	assert.False(t, c.rest(2))
-	c.begin(2)
+	c.readFrom(2, 5)
+	from, below := c.begin(2)
+	assert.Equal(t, []uint64{5, 7}, []uint64{from, below})
 	assert.True(t, c.rest(2))
 	assert.Zero(t, c.running)
+	c.wake(0, 6)
+	from, below = c.begin(3)
+	assert.Equal(t, []uint64{0, 7}, []uint64{from, below}, "what is durable stays durable")
 }
 
 // Messages that no other shard sends are refused, and repeated ones have no effect.

@@ -55,7 +55,7 @@ func (p *publisher) run() {
 		if t.err == nil {
 			notifyCancelled(t.cancelled)
 			if t.sent != 0 {
-				p.shard.couriers.wake(t.sent)
+				p.shard.couriers.wake(t.sent, t.sentBelow)
 			}
 		}
 		p.waits.end()

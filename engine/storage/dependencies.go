@@ -106,13 +106,17 @@ func DecodeMessages(encoded [][]byte) ([]queue.Message, error) {
 	return out, nil
 }
 
-// Messages returns the first messages to a shard, at most limit and approximately bytesMax bytes.
-func (s *Reads) Messages(to uint16, limit, bytesMax int) (out []queue.Message, err error) {
-	prefix, bytes := record.MessagePrefix(to), 0
-	err = s.scan(StepOther, prefix, prefix, func(k, v []byte) (bool, error) {
+// Messages returns the first messages to a shard with Seqs of at least from and less than below: at most
+// limit, and approximately bytesMax bytes.
+func (s *Reads) Messages(to uint16, from, below uint64, limit, bytesMax int) (out []queue.Message, err error) {
+	bytes := 0
+	err = s.scan(StepOther, record.MessageKey(to, from), record.MessagePrefix(to), func(k, v []byte) (bool, error) {
 		m, err := record.DecodeMessage(v)
-		if err != nil {
+		switch {
+		case err != nil:
 			return false, fmt.Errorf("message %x: %w", k, err)
+		case m.Seq >= below:
+			return false, nil
 		}
 		out = append(out, m)
 		bytes += len(v)

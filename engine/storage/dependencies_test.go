@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"math"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -28,17 +29,20 @@ func TestMessagesAreReadInOrder(t *testing.T) {
 	}
 	b.PutMessage(7, &queue.Message{Seq: 1, Kind: queue.Link, Tenant: "t"})
 	commitNow(t, b)
-	all, err := s.Messages(2, 10, 1<<20)
+	all, err := s.Messages(2, 0, math.MaxUint64, 10, 1<<20)
 	require.NoError(t, err)
 	require.Len(t, all, 5)
 	for i := range all {
 		assert.EqualValues(t, 296+i, all[i].Seq)
 	}
 	for _, limits := range [][2]int{{3, 1 << 20}, {10, 300}} {
-		some, err := s.Messages(2, limits[0], limits[1])
+		some, err := s.Messages(2, 0, math.MaxUint64, limits[0], limits[1])
 		require.NoError(t, err)
 		assert.Equal(t, all[:3], some)
 	}
+	some, err := s.Messages(2, all[1].Seq, all[3].Seq, 10, 1<<20)
+	require.NoError(t, err)
+	assert.Equal(t, all[1:3], some)
 	from, err := s.Recover()
 	require.NoError(t, err)
 	assert.EqualValues(t, 1<<2|1<<7, from.Outgoing)
