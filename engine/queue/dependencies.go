@@ -109,7 +109,7 @@ func (dp *dependencies) send(to uint16, m Message) {
 func (s *State) Outgoing() (to uint32, below uint64) {
 	to = s.dependencies.sent
 	s.dependencies.sent = 0
-	return to, s.leases.nextBatch
+	return to, s.nextBatch
 }
 
 // Delivered removes messages to another shard, whose effect is durable.
