@@ -18,7 +18,8 @@ type NewTask struct {
 	RetentionMs uint64
 	Key         string // "" means none
 	Group       uint64 // HashGroup of the header GroupHeader; 0 if there is none
-	// Dependencies is nil if the task neither waits for tasks nor is in a batch. See Depend.
+	// Dependencies is nil if the task neither waits for tasks nor is in a batch. See Depend. It is a
+	// pointer, because NewTasks are allocated in blocks, in which each task pays for its size.
 	Dependencies *Dependencies
 }
 
